@@ -216,6 +216,23 @@ export const PAYLOADS = [
     ],
     ['python-handler-begins-its-run', 'python: the server limits the run of a handler', 'false'],
     ['python-run-end-cancels', 'python: a handler is told of the end of its run', 'false'],
+    [
+      'python-watches-beside-heartbeats',
+      'python: the ends of runs are seen while a heartbeat is on its way',
+      { replace: '_ = watcher' },
+    ],
+    ['python-forks-have-their-own-session', 'python: each fork of a worker has its own session', 'false'],
+    ['python-batches-are-bounded', 'python: a request has up to 100 acks', 'false'],
+    [
+      'python-drops-dead-connections',
+      'python: a timeout drops the other connections of a host that may be gone',
+      'false',
+    ],
+    [
+      'python-aio-drops-dead-connections',
+      'python, asyncio: a timeout drops the other connections of a host that may be gone',
+      'false',
+    ],
   ].map(([id, name, off]) => ({
     ...{ id, name, off, spec: 'test/clients/python.spec.ts' },
     test: 'the Python client › passes its own tests against a server: %s',

@@ -6,7 +6,7 @@ import socket
 from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisconnected
 from typing import Dict, List, Optional, Tuple
 
-from ._http import MAX_WAIT, Api, Attempt, Call, Limits, NoAnswer, Reply, Response, Server, T
+from ._http import MAX_WAIT, Api, Attempt, Call, Idle, Limits, NoAnswer, Reply, Response, Server, T
 from ._texts import broken_text, no_answer_text, no_connection_text
 
 # Longest head of an answer, in bytes.
@@ -229,38 +229,48 @@ class LoopConnections:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._loop: Optional[asyncio.AbstractEventLoop] = None
-        self._idle: List[LoopConnection] = []
+        self._idle: Idle[LoopConnection] = Idle()
 
     async def request(self, attempt: Attempt) -> Response:
         """Sends a request once."""
         timeout = min(attempt.timeout, MAX_WAIT)
-        connection = await self._take(timeout)
+        connection, is_reused = await self._take(timeout)
         url = self._server.origin + self._server.path + attempt.path
         try:
             response = await connection.exchange(self._bytes_of(attempt), timeout)
         except socket.timeout as error:
+            # guard: python-aio-drops-dead-connections
+            if is_reused:
+                self.close()  # The host may have gone away without a word, and with it the other connections.
             raise NoAnswer("timeout", no_answer_text(attempt.method, url, timeout), True) from error
         except (OSError, HTTPException) as error:
             raise NoAnswer("network", broken_text(attempt.method, url, error, attempt.size), True) from error
         if connection.is_usable:
-            self._idle.append(connection)
+            self._idle.add(connection)
+        self._close_old()
         return response
 
     def close(self) -> None:
         """Closes idle connections."""
-        idle, self._idle = self._idle, []
-        for connection in idle:
+        for connection in self._idle.take_all():
             connection.close()
 
-    async def _take(self, timeout: float) -> LoopConnection:
+    def _close_old(self) -> None:
+        for connection in self._idle.take_old():
+            connection.close()
+
+    async def _take(self, timeout: float) -> Tuple[LoopConnection, bool]:
+        """A connection, and whether it was open before."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             # Connections of another loop, which has ended, or of the process before a fork.
-            self._loop, self._idle = loop, []
-        while self._idle:
-            connection = self._idle.pop()
+            self._loop, self._idle = loop, Idle()
+        self._close_old()
+        connection = self._idle.take()
+        while connection is not None:
             if connection.is_usable:
-                return connection
+                return connection, True
+            connection = self._idle.take()
         server = self._server
         port = server.port or (80 if server.tls is None else 443)
         made = loop.create_task(loop.create_connection(LoopConnection, server.host, port, ssl=server.tls))
@@ -268,7 +278,7 @@ class LoopConnections:
             await asyncio.wait({made}, timeout=timeout)
             if not made.done():
                 raise socket.timeout
-            return made.result()[1]
+            return made.result()[1], False
         except OSError as error:
             code = "timeout" if isinstance(error, socket.timeout) else "network"
             raise NoAnswer(code, no_connection_text(server.origin, error, timeout), False) from error

@@ -5,7 +5,7 @@ import json
 import math
 import os
 import random
-import selectors
+import select
 import socket
 import ssl
 import threading
@@ -15,7 +15,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Set, TypeVar, Union
+from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Set, Tuple, TypeVar, Union
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from ._json import named
@@ -24,6 +24,7 @@ from .errors import PumphouseError, is_of_proxy
 from .jobs import moment_text
 
 T = TypeVar("T")
+C = TypeVar("C")
 
 # Seconds. The first pause is drawn from the upper half of FIRST_PAUSE, each further one from that of twice as much, up to MAX_PAUSE.
 FIRST_PAUSE = 0.1
@@ -39,6 +40,9 @@ MAX_KEY_TTL_MS = 2_592_000_000
 HURRY = 1.0
 # Longest time of a wait, in seconds: operating systems count them in 32 bits of milliseconds.
 MAX_WAIT = 2_147_483.647
+# Connections without a request that stay open, and for how long, in seconds.
+MAX_IDLE = 64
+IDLE_FOR = 60.0
 # Refusals after which the server has certainly done nothing.
 NOTHING_DONE = {"overloaded", "shutting_down", "disk_full", "durability_unavailable", "pool_moving"}
 RETRYABLE = {408, 429, 502, 503, 504}
@@ -185,6 +189,32 @@ class Source:
         return self._reader
 
 
+class Idle(Generic[C]):
+    """Connections without a request."""
+
+    def __init__(self) -> None:
+        #: Each with the time of its last answer, on the monotonic clock; the latest is the last.
+        self._all: List[Tuple[float, C]] = []
+
+    def add(self, connection: C) -> None:
+        self._all.append((time.monotonic(), connection))
+
+    def take(self) -> Optional[C]:
+        """The one that was used last."""
+        return self._all.pop()[1] if self._all else None
+
+    def take_old(self) -> List[C]:
+        """Those that are to be closed: what was not used for a while, and what is more than enough."""
+        before = time.monotonic() - IDLE_FOR
+        count = max(sum(since < before for since, _ in self._all), len(self._all) - MAX_IDLE)
+        old, self._all = self._all[:count], self._all[count:]
+        return [connection for _, connection in old]
+
+    def take_all(self) -> List[C]:
+        all_of_them, self._all = self._all, []
+        return [connection for _, connection in all_of_them]
+
+
 class Connections:
     """Connections to one server that stay open. Threads may share it; each request has a connection to itself."""
 
@@ -193,14 +223,14 @@ class Connections:
         #: Set: no attempt follows the present one.
         self.hurried = threading.Event()
         self._lock = threading.Lock()
-        self._idle: List[HTTPConnection] = []
+        self._idle: Idle[HTTPConnection] = Idle()
         self._busy: Set[HTTPConnection] = set()
         self._pid = os.getpid()
 
     def request(self, attempt: Attempt) -> Response:
         """Sends a request once. The timeout counts for the connection, for each write, and from then on for the whole answer."""
         timeout = min(attempt.timeout, MAX_WAIT)
-        connection = self._take(timeout)
+        connection, is_reused = self._take(timeout)
         server = self._server
         is_kept = False
         try:
@@ -214,6 +244,9 @@ class Connections:
             is_kept = is_sent and not answer.will_close and not answer.has_more(connection.sock)
             return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, data)
         except socket.timeout as error:
+            # guard: python-drops-dead-connections
+            if is_reused:
+                self.close()  # The host may have gone away without a word, and with it the other connections.
             raise NoAnswer("timeout", no_answer_text(attempt.method, server.origin + path, timeout), True) from error
         except (OSError, HTTPException) as error:
             text = broken_text(attempt.method, server.origin + path, error, attempt.size)
@@ -247,12 +280,14 @@ class Connections:
     def close(self) -> None:
         """Closes idle connections."""
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle = self._idle.take_all()
         for connection in idle:
             connection.close()
 
-    def _take(self, timeout: float) -> HTTPConnection:
+    def _take(self, timeout: float) -> Tuple[HTTPConnection, bool]:
+        """A connection, and whether it was open before."""
         connection = self._idle_one()
+        is_reused = connection is not None
         if connection is None:
             connection = self._new(timeout)
         with self._lock:
@@ -268,7 +303,7 @@ class Connections:
             self._give(connection, False)
             code = "timeout" if isinstance(error, socket.timeout) else "network"
             raise NoAnswer(code, no_connection_text(self._server.origin, error, timeout), False) from error
-        return connection
+        return connection, is_reused
 
     def _new(self, timeout: float) -> HTTPConnection:
         host, port, tls = self._server.host, self._server.port, self._server.tls
@@ -283,21 +318,26 @@ class Connections:
         with self._lock:
             if self._pid != os.getpid():
                 # A fork has copied the connections: they are the parent's.
-                self._pid, self._idle, self._busy = os.getpid(), [], set()
-            while self._idle:
-                connection = self._idle.pop()
-                if connection.sock is not None and not is_readable(connection.sock):
-                    return connection
-                connection.close()
-        return None
+                self._pid, self._idle, self._busy = os.getpid(), Idle(), set()
+            closed = self._idle.take_old()
+            connection = self._idle.take()
+            while connection is not None and (connection.sock is None or is_readable(connection.sock)):
+                closed.append(connection)
+                connection = self._idle.take()
+        for one in closed:
+            one.close()
+        return connection
 
     def _give(self, connection: HTTPConnection, is_kept: bool) -> None:
         with self._lock:
             self._busy.discard(connection)
             if is_kept and not self.hurried.is_set():
-                self._idle.append(connection)
-                return
-        connection.close()
+                self._idle.add(connection)
+                closed = self._idle.take_old()
+            else:
+                closed = [connection]
+        for one in closed:
+            one.close()
 
 
 def send(connection: HTTPConnection, attempt: Attempt, path: str) -> bool:
@@ -318,10 +358,18 @@ def shut_down(connection: HTTPConnection, how: int) -> None:
 
 
 def is_readable(sock: socket.socket) -> bool:
-    """True if the server has closed an idle connection, or has sent what no request has asked for."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(sock, selectors.EVENT_READ)
-        return bool(selector.select(0))
+    """True if the server has closed an idle connection, has sent what no request has asked for, or that cannot be seen.
+
+    It opens no file, as some selectors do: a process may have no more of them.
+    """
+    try:
+        if not hasattr(select, "poll"):
+            return bool(select.select([sock], [], [], 0)[0])
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return bool(poll.poll(0))
+    except (OSError, ValueError):
+        return True
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,10 @@ MAX_LOG_LINE = 1_024
 HEARTBEAT_PART = 1 / 3
 JITTER = 0.1
 AGAIN_PART = 1 / 20
-# How long one heartbeat may take.
+# How long one heartbeat may take; and in seconds, at least and at most.
 ATTEMPT_PART = 1 / 6
+MIN_ATTEMPT = 0.05
+MAX_ATTEMPT = 10.0
 # Without an answer for so long, another worker may get the job soon.
 UNCONFIRMED_PART = 0.8
 # Attempts of one lease request before its failure is logged. The next request follows it.
@@ -64,8 +66,9 @@ MAX_EMPTY = 1.0
 MAX_TYPES = 64
 # How long a worker leases jobs of all types after the server has refused to lease by type, in seconds.
 TYPES_AGAIN = 600.0
-# Seconds that an acknowledgement may wait for others.
+# Seconds that an acknowledgement may wait for others, and how many go together.
 BATCH = 0.005
+MAX_BATCH = 100
 # How long a lease request that is to end may take before its connection is closed.
 END_WAITS = 1.0
 # At a second stop signal the rest is given back within this time, in seconds.
@@ -181,6 +184,8 @@ class HeldJob:
         self.run_ends = self.run_end(job.max_run_ms)
         self.cancelled = threading.Event()
         self.cause: Optional[PumphouseError] = None
+        #: Guards ``cause``: several threads cancel.
+        self._lock = threading.Lock()
         #: Its handler has ended.
         self.is_settling = False
         #: The worker has given it back without waiting for its handler.
@@ -205,8 +210,11 @@ class HeldJob:
 
     def cancel(self, code: str) -> None:
         """The first cause counts, but that a lost lease comes before all others."""
-        if self.cause is None or (code in LOST and not self.is_lost):
-            self.cause = PumphouseError(code, CAUSES[code])
+        with self._lock:
+            is_new = self.cause is None or (code in LOST and not self.is_lost)
+            if is_new:
+                self.cause = PumphouseError(code, CAUSES[code])
+        if is_new:
             self.cancelled.set()
             self.on_cancel()
 
@@ -284,24 +292,22 @@ class Worker:
         self._concurrency = concurrency
         self._ttr_ms = ttr_ms
         self._ttr = ttr_ms / 1000
+        #: How long one heartbeat may take, in seconds.
+        self._attempt_s = max(MIN_ATTEMPT, min(MAX_ATTEMPT, self._ttr * ATTEMPT_PART))
         self._wait_ms = wait_ms
         self._grace = min(shutdown_grace_ms / 1000, MAX_WAIT)
         self._abort = min(shutdown_abort_ms / 1000, MAX_WAIT)
         self._unhandled_delay_ms = whole_delay(unhandled_delay_ms)
-        readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:64].lstrip("-_") or "worker"
-        #: The id of its session, which lists, events and ``leased_by`` show. No other worker has it.
-        self.id = f"{readable}-{secrets.token_hex(8)}"
         self._info: Dict[str, Any] = {
             "name": name[:255],
             "host": socket.gethostname(),
-            "pid": os.getpid(),
             "version": __version__,
             "language": "python",
             "concurrency": concurrency,
-            "started_at": datetime.now(timezone.utc)
-            .isoformat(timespec="milliseconds")
-            .replace("+00:00", "Z"),
         }
+        #: The id of its session, which lists, events and ``leased_by`` show. No other worker has it. A fork of this process has
+        #: another one from ``run`` on.
+        self.id = self._new_session()
         self._handlers: Dict[Tuple[Optional[str], Optional[str]], Handler] = {}
         self._run_limits: Dict[Tuple[Optional[str], Optional[str]], Optional[int]] = {}
         self._polls = client._api.own_connections()
@@ -333,6 +339,13 @@ class Worker:
         self._exit_signal = 0
         #: When the last jobs were to be settled: from then on a stop waits for one lease at most.
         self._left: Optional[float] = None
+
+    def _new_session(self) -> str:
+        """The id of a session of this process."""
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._info.update(pid=os.getpid(), started_at=now)
+        readable = re.sub(r"[^A-Za-z0-9_-]+", "-", self._info["name"])[:64].lstrip("-_") or "worker"
+        return f"{readable}-{secrets.token_hex(8)}"
 
     def handle(
         self, type: Optional[str] = "*", *, queue: Optional[str] = None, max_run_ms: Optional[float] = None
@@ -389,6 +402,9 @@ class Worker:
 
     def _prepare(self) -> None:
         """What comes before ``_run``, in the thread and the context of the caller."""
+        # guard: python-forks-have-their-own-session
+        if self._info["pid"] != os.getpid():
+            self.id = self._new_session()
         queues = self._queues or self._queues_of_handlers()
         self._lease_fields["queues"] = queues
         self._info["queues"] = queues[:MAX_SESSION_QUEUES]
@@ -400,6 +416,9 @@ class Worker:
     def _run(self) -> None:
         keeper = threading.Thread(target=self._keep_leases, name="pumphouse-heartbeats", daemon=True)
         keeper.start()
+        watcher = threading.Thread(target=self._watch, name="pumphouse-watch", daemon=True)
+        # guard: python-watches-beside-heartbeats
+        watcher.start()
         try:
             self._pool.submit(lambda: None)
             self._lease_loop()
@@ -563,16 +582,17 @@ class Worker:
         call = Call("POST", "leases", jobs_of, body, True, wait_ms=self._wait_ms, limits=limits)
         try:
             return self._send(call, self._polls)
-        except PumphouseError as error:
+        except Exception as error:  # Of the machine, too: it may lack memory for a while.
             if self._quieting.is_set():
                 return []
-            # guard: python-leases-without-types
-            if types is not None and is_refusal_of_types(error):
-                self._no_types_until = time.monotonic() + TYPES_AGAIN
-                self._warn_of_types(error)
-                return self._lease(count)
-            if error.code in HOPELESS:
-                raise
+            if isinstance(error, PumphouseError):
+                # guard: python-leases-without-types
+                if types is not None and is_refusal_of_types(error):
+                    self._no_types_until = time.monotonic() + TYPES_AGAIN
+                    self._warn_of_types(error)
+                    return self._lease(count)
+                if error.code in HOPELESS:
+                    raise
             logger.warning("leasing jobs failed; trying again: %s", error)
             return None
 
@@ -670,7 +690,7 @@ class Worker:
 
         False: the job is not this worker's any more.
         """
-        timeout, sent = max(0.05, min(10.0, self._ttr * ATTEMPT_PART)), time.monotonic()
+        timeout, sent = self._attempt_s, time.monotonic()
         begin = {"begin": True, "max_run_ms": held.max_run_ms}
         limits = Limits(tries=1, within_s=timeout, attempt_s=timeout)
         try:
@@ -855,8 +875,20 @@ class Worker:
 
     def _keep_leases(self) -> None:
         """One thread: heartbeats go on until the last job is settled."""
+        while True:
+            try:
+                is_answered = self._heartbeat()
+            except Exception as error:  # A proxy may answer anything.
+                # guard: python-heartbeats-go-on
+                is_answered = False
+                logger.warning("a heartbeat got no answer that can be read: %s", type(error).__name__)
+            pause = HEARTBEAT_PART * random.uniform(1 - JITTER, 1 + JITTER) if is_answered else AGAIN_PART
+            if self._ended.wait(min(self._ttr * pause, MAX_WAIT)):
+                return
+
+    def _watch(self) -> None:
+        """Another thread: contexts are cancelled in time, also while a heartbeat is on its way."""
         tick = min(1.0, max(0.005, self._ttr / 60))
-        due = 0.0
         while True:
             now = time.monotonic()
             for held in self._all_held():
@@ -865,15 +897,6 @@ class Worker:
                 # guard: python-run-end-cancels
                 if now >= held.run_ends and not held.is_settling:
                     held.cancel("max_run_exceeded")
-            if now >= due:
-                try:
-                    is_answered = self._heartbeat()
-                except Exception as error:  # A proxy may answer anything.
-                    # guard: python-heartbeats-go-on
-                    is_answered = False
-                    logger.warning("a heartbeat got no answer that can be read: %s", type(error).__name__)
-                pause = HEARTBEAT_PART * random.uniform(1 - JITTER, 1 + JITTER) if is_answered else AGAIN_PART
-                due = time.monotonic() + self._ttr * pause
             if self._ended.wait(tick):
                 return
 
@@ -883,10 +906,7 @@ class Worker:
         sent = time.monotonic()
         leases = [{"id": held.job.id, "lease": held.job.lease} for held in helds]
         body = to_json({"ttr_ms": self._ttr_ms, "leases": leases, "info": self._info})
-        # It must not take so long that a lease becomes doubtful unseen.
-        left = min((held.confirmed for held in helds), default=sent) + self._ttr * UNCONFIRMED_PART - sent
-        timeout = max(0.05, min(10.0, self._ttr * ATTEMPT_PART, left))
-        limits = Limits(tries=1, within_s=timeout, attempt_s=timeout)
+        limits = Limits(tries=1, within_s=self._attempt_s, attempt_s=self._attempt_s)
         try:
             answer = self._send(
                 Call("POST", f"workers/{self.id}/heartbeat", answer_of, body, True, limits=limits)
@@ -991,10 +1011,12 @@ class Ack:
         self.answered = threading.Event()
         self.status = "not_found"
         self.error: Optional[BaseException] = None
+        #: It is to be sent without those that it was sent with.
+        self.is_alone = False
 
 
 class AckBatcher:
-    """Sends acknowledgements together: those of 5 ms, or those there are when no handler runs that could add one."""
+    """Sends acknowledgements together: up to 100, or those of 5 ms, or those there are when no handler runs that could add one."""
 
     def __init__(self, send: Callable[[Sequence[str]], List[str]], is_idle: Callable[[], bool]) -> None:
         self._send = send
@@ -1003,18 +1025,31 @@ class AckBatcher:
         self._waiting: List[Ack] = []
 
     def add(self, text: str) -> str:
-        """What became of it. The thread that comes first sends those of the others."""
+        """What became of it. The thread that comes first sends those of the others, or the one that fills the batch."""
         ack = Ack(text)
+        full: List[Ack] = []
         with self._lock:
             self._waiting.append(ack)
             is_first = len(self._waiting) == 1
-        if is_first:
+            # guard: python-batches-are-bounded
+            if len(self._waiting) == MAX_BATCH:
+                full, self._waiting = self._waiting, []
+        if full:
+            self._flush(full)
+        elif is_first:
             if not self._is_idle():
                 time.sleep(BATCH)
+            batch: List[Ack] = []
             with self._lock:
-                batch, self._waiting = self._waiting, []
-            self._flush(batch)
+                # Else another thread has filled the batch, and sent it.
+                if self._waiting[:1] == [ack]:
+                    batch, self._waiting = self._waiting, []
+            if batch:
+                self._flush(batch)
         ack.answered.wait()
+        if ack.is_alone:
+            ack = Ack(text)
+            self._flush([ack])
         if ack.error is not None:
             raise ack.error
         return ack.status
@@ -1025,12 +1060,12 @@ class AckBatcher:
                 ack.status = status
         except BaseException as error:
             if len(batch) > 1 and isinstance(error, PumphouseError) and not error.retryable:
-                # A refused one refuses all that are with it: each is sent by itself to find it.
+                # A refused one refuses all that are with it: the thread of each sends its own, to find it.
                 for ack in batch:
-                    self._flush([ack])
-                return
-            for ack in batch:
-                ack.error = error
+                    ack.is_alone = True
+            else:
+                for ack in batch:
+                    ack.error = error
         for ack in batch:
             ack.answered.set()
 
