@@ -599,6 +599,14 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       expect(seen).toHaveLength(1);
     });
 
+    it('stores no job of a long list of which one is no JSON, and names its place', async () => {
+      const jobs = Array.from({ length: 101 }, (_, i) => ({ queue, data: i === 100 ? [NaN] : i }));
+      await expect(pumphouse.publishMany(jobs)).rejects.toThrow(
+        'jobs[100].data[0]: must be a JSON value, not NaN',
+      );
+      expect((await pumphouse.queues.get(queue)).length).toBe(0);
+    });
+
     it('filters events, and resumes after a given event', async () => {
       const all = await follow(pumphouse);
       const other = fresh('other');

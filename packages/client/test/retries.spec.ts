@@ -1,5 +1,6 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { fetchTransport } from '../src/transport/fetch-transport.js';
-import { client, clientOf, faulty, fresh, proxy, useServer } from './fixture.js';
+import { app, client, clientOf, faulty, fresh, proxy, useServer } from './fixture.js';
 
 useServer();
 
@@ -98,6 +99,31 @@ describe('publishMany() of the client', () => {
     );
     expect((await client.queues.get(queue)).length).toBe(0);
     expect(await publish(252)).toHaveLength(65);
+  });
+});
+
+describe('a host that has gone silent', () => {
+  it('costs a call one attempt, however many connections there were', async () => {
+    const seen: Socket[] = [];
+    const muted = new Set<Socket>();
+    const server = createServer((socket) => {
+      const behind = connect(app.port, '127.0.0.1');
+      seen.push(socket, behind);
+      for (const one of [socket, behind]) one.on('error', () => undefined);
+      socket.on('data', (data) => muted.has(socket) || behind.write(data));
+      behind.pipe(socket);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const retry = { tries: 2, attemptMs: 1_000 };
+    const patient = clientOf({ url: `http://127.0.0.1:${String(port)}`, retry });
+    await Promise.all(Array.from({ length: 5 }, () => patient.queues.list()));
+    expect(seen).toHaveLength(10);
+    for (const socket of seen) muted.add(socket);
+    expect(await patient.queues.list()).toMatchObject({ items: expect.any(Array) as unknown });
+    patient.close();
+    for (const socket of seen) socket.destroy();
+    server.close();
   });
 });
 

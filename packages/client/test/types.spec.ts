@@ -141,6 +141,11 @@ const WRONG: readonly (readonly [mistake: string, code: string, firstLine: strin
     "Type 'string | undefined' is not assignable to type 'number | undefined'.",
   ],
   [
+    'the state of a changed job, which may be gone',
+    `const { state } = await pumphouse.jobs.update('a', { tries: 5 }); export const name: string = state;`,
+    "Type 'string | null' is not assignable to type 'string'.",
+  ],
+  [
     'a misspelt option in publishMany',
     `await pumphouse.publishMany([{ queue: 'mail', dealyMs: 5 }]);`,
     /'dealyMs' does not exist in type 'NewJob'.*'delayMs'/,

@@ -22,6 +22,20 @@ export const CLIENT = [
     test: 'publishMany() of the client › stores nothing if its key is too long for all of its calls',
   },
   {
+    id: 'many-jobs-are-checked-first',
+    name: 'client: a mistake in any job of a long list stores none',
+    off: 'remove',
+    spec: PRODUCERS,
+    test: 'a Pumphouse over HTTP › stores no job of a long list of which one is no JSON, and names its place',
+  },
+  {
+    id: 'client-drops-dead-connections',
+    name: 'client: a timeout drops the other connections of a host that may be gone',
+    off: 'false',
+    spec: RETRIES,
+    test: 'a host that has gone silent › costs a call one attempt, however many connections there were',
+  },
+  {
     id: 'refused-attempt-has-done-nothing',
     name: 'client: an attempt that the server refused has done nothing',
     off: { with: 'true' },

@@ -486,7 +486,7 @@ function revokeCommand(open: OpenSession): Command {
       await changeEach(session, ids, {
         key: 'id',
         change: (id) => client.jobs.revoke(id),
-        textOf: (revoked) => columns(revoked.map(({ id, state }) => [state, id])),
+        textOf: (revoked) => columns(revoked.map(({ id, state }) => [cell(state), id])),
       });
     });
 }

@@ -118,7 +118,8 @@ export interface JobChange extends Pick<
 
 export interface ChangedJob {
   readonly id: string;
-  readonly state: JobState;
+  /** Null: it is gone, because of a failed dependency. */
+  readonly state: JobState | null;
   readonly dueAt: string | null;
   /** Ids in `dependsOn` that no job has, which count as done; left out if there are none. */
   readonly missingDependencies?: readonly string[];

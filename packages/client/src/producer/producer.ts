@@ -3,7 +3,7 @@ import type { EndedJob, PublishCall, PublishDriver, PublishedJob } from '../driv
 import { definedOf } from '../optional.js';
 import { randomHex } from '../random-hex.js';
 import { givenOptions } from '../wire.js';
-import type { JobOptions, NewJob } from './new-job.js';
+import { type JobOptions, type NewJob, newJobJson } from './new-job.js';
 
 export interface PublishOptions {
   /**
@@ -83,6 +83,8 @@ export class Producer {
     const excess = (keyOf(lastAt) ?? '').length - MAX_KEY;
     if (lastAt > 0 && /* guard: key-of-many-jobs-is-short-enough */ excess > 0)
       throw new TypeError(`idempotencyKey: must be shorter by ${String(excess)} characters for so many jobs`);
+    // guard: many-jobs-are-checked-first
+    if (lastAt > 0) jobs.forEach((job, i) => newJobJson(job, `jobs[${String(i)}]`));
     for (let at = 0; at < jobs.length; at += MAX_JOBS) {
       const part = jobs.slice(at, at + MAX_JOBS);
       const key = keyOf(at);

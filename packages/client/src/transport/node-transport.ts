@@ -67,10 +67,12 @@ class NodeTransport implements Transport {
       const agent = wire.waits === true ? this.waitingAgent : this.agent;
       const request = this.request({ host: this.host, port: this.port, method, path, headers, agent });
       const giveUp = (ms: number) =>
-        setTimeout(
-          () => fail(new TransportError('timeout', `no answer within ${Math.ceil(ms)} ms`)),
-          timerMs(ms),
-        );
+        setTimeout(() => {
+          // The host may have gone away without a word, and with it the other connections.
+          // guard: client-drops-dead-connections
+          if (request.reusedSocket) dropIdle(agent);
+          fail(new TransportError('timeout', `no answer within ${Math.ceil(ms)} ms`));
+        }, timerMs(ms));
       let timer = giveUp(queueMs);
       request.on('socket', () => {
         clearTimeout(timer);
@@ -140,6 +142,10 @@ class NodeTransport implements Transport {
     this.agent.destroy();
     this.waitingAgent.destroy();
   }
+}
+
+function dropIdle({ freeSockets }: Agent): void {
+  for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 function read(
