@@ -1,11 +1,14 @@
 package pumphouse_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -18,19 +21,28 @@ import (
 
 // workerServer is a server for a worker: it leases the jobs that are sent to it, one by one, and takes their outcomes.
 type workerServer struct {
+	url    string
 	client *pumphouse.Client
 	jobs   chan string // JSON of further members, behind a comma.
 	// heartbeat decides about each heartbeat of the session: after how long it is answered; negative = never.
 	heartbeat func() time.Duration
+	// lease is called for each lease request; it may wait.
+	lease func()
+	// lost: heartbeats of single jobs say that the lease is lost.
+	lost bool
 	// acks gets the number of acks of each request, and says whether it is refused.
 	acks func(count int) bool
 }
 
-func newWorkerServer(t *testing.T) *workerServer {
+func newWorkerServer(t *testing.T, with ...func(*workerServer)) *workerServer {
 	t.Helper()
 	s := &workerServer{jobs: make(chan string, 1000)}
 	s.heartbeat = func() time.Duration { return 0 }
 	s.acks = func(int) bool { return false }
+	s.lease = func() {}
+	for _, set := range with {
+		set(s)
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		var body struct {
 			Count        int
@@ -39,12 +51,18 @@ func newWorkerServer(t *testing.T) *workerServer {
 		_ = json.NewDecoder(request.Body).Decode(&body)
 		switch path := request.URL.Path; {
 		case strings.HasSuffix(path, "/leases"):
+			s.lease()
 			jobs := []string{}
 			for len(s.jobs) > 0 && len(jobs) < body.Count {
 				id := <-s.jobs
 				jobs = append(jobs, fmt.Sprintf(`{"queue":"q","lease":1,"id":%s}`, id))
 			}
 			fmt.Fprintf(w, `{"jobs":[%s]}`, strings.Join(jobs, ","))
+		case strings.HasSuffix(path, "/heartbeat") && strings.Contains(path, "/jobs/"):
+			if s.lost {
+				w.WriteHeader(http.StatusConflict)
+				fmt.Fprint(w, `{"code":"lease_lost"}`)
+			}
 		case strings.HasSuffix(path, "/heartbeat"):
 			wait := s.heartbeat()
 			if wait < 0 {
@@ -73,7 +91,7 @@ func newWorkerServer(t *testing.T) *workerServer {
 		}
 	}))
 	t.Cleanup(server.Close)
-	s.client = newClient(t, pumphouse.Config{URL: server.URL})
+	s.url, s.client = server.URL, newClient(t, pumphouse.Config{URL: server.URL})
 	return s
 }
 
@@ -185,6 +203,56 @@ func raised(number *int32, to int32) {
 		if atomic.CompareAndSwapInt32(number, known, to) {
 			return
 		}
+	}
+}
+
+// TestStoppedProcess is no test: it is the worker of the process that the next test stops.
+func TestStoppedProcess(t *testing.T) {
+	url := os.Getenv("PUMPHOUSE_STOPPED")
+	if url == "" {
+		return
+	}
+	worker, err := newClient(t, pumphouse.Config{URL: url}).NewWorker(pumphouse.WorkerOptions{
+		Queues: []string{"q"}, TTR: time.Second, Wait: 20 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker.Handle(pumphouse.AnyType, func(context.Context, *pumphouse.Job) (any, error) {
+		fmt.Println("begun")
+		return nil, nil
+	})
+	start(t, worker)
+	time.Sleep(time.Minute)
+}
+
+func TestNoHandlerBeginsUnderALeaseThatWasLostDuringAStandstill(t *testing.T) {
+	for isLost, count := range map[bool]int{true: 0, false: 1} {
+		isLost, arrived, leased := isLost, make(chan bool, 100), make(chan bool)
+		server := newWorkerServer(t, func(s *workerServer) {
+			s.lost, s.lease = isLost, func() {
+				arrived <- true
+				<-leased
+			}
+		})
+		server.jobs <- `"a"`
+		output := new(bytes.Buffer)
+		process := exec.Command(os.Args[0], "-test.run=^TestStoppedProcess$")
+		process.Env = append(os.Environ(), "PUMPHOUSE_STOPPED="+server.url)
+		process.Stdout = output
+		if err := process.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-arrived
+		// The answer arrives while the process stands still.
+		_ = process.Process.Signal(syscall.SIGSTOP)
+		close(leased)
+		time.Sleep(1500 * time.Millisecond)
+		_ = process.Process.Signal(syscall.SIGCONT)
+		time.Sleep(1500 * time.Millisecond)
+		_ = process.Process.Kill()
+		_ = process.Wait()
+		want(t, strings.Count(output.String(), "begun"), count)
 	}
 }
 

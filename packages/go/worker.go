@@ -38,6 +38,8 @@ const (
 	maxAttempt  = 10 * time.Second
 	// ticksPerLease is how often it is seen whether a heartbeat is due.
 	ticksPerLease = 60
+	// latePart of the lease: where that is seen later by so much, the process stood still.
+	latePart = 10
 	// Pauses between lease requests that fail, or are answered too soon, as by a server that stops.
 	firstLeasePause = 50 * time.Millisecond
 	maxLeasePause   = 5 * time.Second
@@ -171,6 +173,8 @@ type held struct {
 	// runEnds is when its run has ended on the server: counted from answers, so never sooner. Zero = never.
 	runEnds time.Time
 	cause   string
+	// isDoubtful: the answer with its lease may be old.
+	isDoubtful bool
 	// isSettling: its handler has ended; isAbandoned: the worker has given it back without waiting for that.
 	isSettling, isAbandoned bool
 	// warned has the kinds of warnings that were logged.
@@ -235,7 +239,9 @@ type Worker struct {
 	change  chan struct{}
 	held    map[*held]bool
 	running int
-	warned  map[string]bool
+	// watched is when it was last seen what is due; stoodStill when that was late for the last time.
+	watched, stoodStill time.Time
+	warned              map[string]bool
 }
 
 type handlerKey struct{ queue, jobType string }
@@ -417,6 +423,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	w.ctx = detached{ctx}
+	w.watched = time.Now()
 	w.started.set()
 	go func() {
 		select {
@@ -534,8 +541,9 @@ func (w *Worker) leaseLoop() error {
 		}
 		began := time.Now()
 		jobs, err := w.leaseByType(free)
+		isDoubtful := w.stoodStillSince(began)
 		for _, job := range jobs {
-			w.take(job)
+			w.take(job, isDoubtful)
 		}
 		if w.quieting.isSet() {
 			return nil
@@ -679,8 +687,9 @@ func (w *Worker) endWaits(ctx context.Context) {
 	}
 }
 
-func (w *Worker) take(job *Job) {
-	h := &held{job: job, worker: w, confirmed: time.Now(), runEnds: runEnd(job.MaxRunMs, 0)}
+// take begins with a job. It is doubtful if the process stood still while its lease was on the way: another worker may have it by now.
+func (w *Worker) take(job *Job, isDoubtful bool) {
+	h := &held{job: job, worker: w, confirmed: time.Now(), runEnds: runEnd(job.MaxRunMs, 0), isDoubtful: isDoubtful}
 	h.handler, h.maxRun = w.find(job)
 	job.worker, job.held = w, h
 	ctx, end := context.WithCancel(context.WithValue(w.ctx, heldKey{}, h))
@@ -732,8 +741,12 @@ func (w *Worker) find(job *Job) (Handler, time.Duration) {
 func (w *Worker) execute(ctx context.Context, h *held) {
 	var result any
 	var err error
+	// guard: go-no-handler-after-a-standstill
+	if h.isDoubtful && w.extend(h, members{}) != nil {
+		err = &ReleaseError{}
+	}
 	// guard: go-handler-begins-its-run
-	if h.maxRun == 0 || w.begin(h) {
+	if err == nil && (h.maxRun == 0 || w.begin(h)) {
 		result, err = runHandler(ctx, h)
 	}
 	w.mu.Lock()
@@ -757,20 +770,26 @@ func (w *Worker) execute(ctx context.Context, h *held) {
 // begin tells the server that the handler begins. Without an answer, or at an older server, it begins all the same. It returns false if
 // the job is not this worker's any more.
 func (w *Worker) begin(h *held) bool {
-	m := members{"lease": h.job.Lease, "ttr_ms": w.options.TTR.Milliseconds(), "begin": true}
+	m := members{"begin": true}
 	m.duration("max_run_ms", h.maxRun)
-	timeout := w.attempt()
-	sent := time.Now()
+	_ = w.extend(h, m)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h.runEnds = runEnd(h.job.MaxRunMs, h.maxRun)
+	return !isLoss[h.cause] && !h.isAbandoned
+}
+
+// extend sends a heartbeat for one job, once.
+func (w *Worker) extend(h *held, m members) error {
+	m["lease"], m["ttr_ms"] = h.job.Lease, w.options.TTR.Milliseconds()
+	timeout, sent := w.attempt(), time.Now()
 	err := w.post(w.ctx, "jobs/"+h.job.ID+"/heartbeat", m, &Limits{1, timeout, timeout}, nil)
 	if code := Code(err); code == "lease_lost" || code == "job_not_found" {
 		w.cancel(h, "lease_lost")
 	} else if err == nil {
 		w.confirm(h, sent)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	h.runEnds = runEnd(h.job.MaxRunMs, h.maxRun)
-	return !isLoss[h.cause] && !h.isAbandoned
+	return err
 }
 
 // attempt is how long one heartbeat may take.
@@ -1011,16 +1030,12 @@ func (w *Worker) drop(h *held) {
 // keepLeases sends heartbeats until the last job is settled, and ends the contexts of jobs whose time is over: also while a heartbeat
 // is on its way.
 func (w *Worker) keepLeases() {
-	tick := w.options.TTR / ticksPerLease
-	if tick > time.Second {
-		tick = time.Second
-	} else if tick < 5*time.Millisecond {
-		tick = 5 * time.Millisecond
-	}
+	tick := w.tick()
 	var due time.Time
 	var beating chan error // nil: no heartbeat is on its way.
 	hasWarned := false
 	for {
+		w.noteWatch()
 		for _, h := range w.all() {
 			if w.unconfirmedIn(h) < 0 {
 				w.cancel(h, "lease_unconfirmed")
@@ -1058,6 +1073,35 @@ func (w *Worker) keepLeases() {
 			return
 		}
 	}
+}
+
+// tick is how often it is seen what is due.
+func (w *Worker) tick() time.Duration {
+	if tick := w.options.TTR / ticksPerLease; tick > 5*time.Millisecond {
+		return least(tick, time.Second)
+	}
+	return 5 * time.Millisecond
+}
+
+func (w *Worker) noteWatch() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.isWatchLate() {
+		w.stoodStill = time.Now()
+	}
+	w.watched = time.Now()
+}
+
+// isWatchLate is called under the mutex.
+func (w *Worker) isWatchLate() bool {
+	return time.Since(w.watched) > w.tick()+w.options.TTR/latePart
+}
+
+// stoodStillSince returns whether the process stood still, for a part of the lease, at some time since then: as by SIGSTOP.
+func (w *Worker) stoodStillSince(at time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stoodStill.After(at) || w.isWatchLate()
 }
 
 // isRunOver returns whether a handler runs for longer than it may.

@@ -70,7 +70,9 @@ class WorkerServer:
         self.heartbeats: List[Any] = []
         #: Called for each; it may wait.
         self.on_heartbeat: Callable[[], object] = lambda: None
-        #: Called for each path.
+        #: Heartbeats of single jobs say that the lease is lost.
+        self.is_lost = False
+        #: Called for each path; it may wait.
         self.on_call: Callable[[str], object] = lambda _path: None
 
     @contextmanager
@@ -115,6 +117,8 @@ class WorkerServer:
             self.on_heartbeat()
             extended = {"status": "extended", "cancel_requested": False}
             return 200, {"jobs": [extended] * len(body["leases"]), "quiet": False, "stop": False}
+        if path.endswith("/heartbeat"):
+            return (409, {"code": "lease_lost"}) if self.is_lost else (200, {"cancel_requested": False})
         if path.endswith("/acks"):
             return 200, {"results": [{"status": "acked"}] * len(body["acks"])}
         return 200, {}
@@ -214,7 +218,17 @@ def http_answer(status: int, body: str, *headers: str) -> bytes:
 
 def run_program(code: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program that uses the package, and has its output."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.join(HERE, "..", "src"), HERE]), **variables}
+    env = environment(variables)
     return subprocess.run(
         [sys.executable, "-B", "-c", code], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60
     )
+
+
+def start_program(code: str, **variables: str) -> "subprocess.Popen[str]":
+    """Starts a program that uses the package."""
+    env = environment(variables)
+    return subprocess.Popen([sys.executable, "-B", "-c", code], env=env, text=True, stdout=subprocess.PIPE)
+
+
+def environment(variables: Dict[str, str]) -> Dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.join(HERE, "..", "src"), HERE]), **variables}

@@ -1,5 +1,6 @@
 """How a worker keeps its leases and settles its jobs, with a server that does what the test wants."""
 
+import signal
 import threading
 import time
 import unittest
@@ -10,7 +11,7 @@ from unittest import mock
 from pumphouse import Job, JobContext, Pumphouse, PumphouseError, Worker
 from pumphouse import worker as worker_module
 
-from support import WorkerServer, run_program, until
+from support import WorkerServer, run_program, start_program, until
 
 
 @contextmanager
@@ -137,6 +138,52 @@ print(client.call("GET", "second"))
         with WorkerServer().running() as url:
             done = run_program(self.FULL, FAKE=url)
         self.assertEqual((done.stdout, done.stderr), ("{}\n", ""))
+
+
+class Standstills(unittest.TestCase):
+    """A process that stands still while a lease is on its way."""
+
+    THREADS = """
+import os
+from pumphouse import Pumphouse, Worker
+worker = Worker(Pumphouse(os.environ["FAKE"]), ["q"], ttr_ms=1_000)
+worker.handle()(lambda _job, _context: print("begun", flush=True))
+worker.run()
+"""
+    ASYNCIO = """
+import asyncio, os
+from pumphouse import aio
+async def main():
+    worker = aio.Worker(aio.Pumphouse(os.environ["FAKE"]), ["q"], ttr_ms=1_000)
+    @worker.handle()
+    async def handle(_job, _context):
+        print("begun", flush=True)
+    await worker.run()
+asyncio.run(main())
+"""
+
+    def output_of(self, code: str, is_lost: bool) -> str:
+        server, arrived, leased = WorkerServer(), threading.Event(), threading.Event()
+
+        def on_call(path: str) -> None:
+            if path.endswith("/leases"):
+                arrived.set()
+                leased.wait(30)
+
+        server.on_call, server.is_lost, server.jobs = on_call, is_lost, [{"id": "a"}]
+        with server.running() as url, start_program(code, FAKE=url) as program:
+            arrived.wait(30)
+            program.send_signal(signal.SIGSTOP)
+            leased.set()
+            time.sleep(1.5)
+            program.send_signal(signal.SIGCONT)
+            time.sleep(1.5)
+            program.kill()
+            return program.communicate()[0]
+
+    def test_begins_no_handler_if_the_lease_was_lost(self) -> None:
+        for code in (self.THREADS, self.ASYNCIO):
+            self.assertEqual([self.output_of(code, True), self.output_of(code, False)], ["", "begun\n"])
 
 
 class Forks(unittest.TestCase):

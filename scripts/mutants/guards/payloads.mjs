@@ -222,6 +222,11 @@ export const PAYLOADS = [
       { replace: '_ = watcher' },
     ],
     ['python-forks-have-their-own-session', 'python: each fork of a worker has its own session', 'false'],
+    [
+      'python-no-handler-after-a-standstill',
+      'python: no handler begins under a lost lease after the process stood still',
+      'false',
+    ],
     ['python-batches-are-bounded', 'python: a request has up to 100 acks', 'false'],
     [
       'python-drops-dead-connections',
@@ -248,6 +253,11 @@ export const PAYLOADS = [
     [
       'go-drops-dead-connections',
       'go: a timeout drops the other connections of a host that may be gone',
+      'false',
+    ],
+    [
+      'go-no-handler-after-a-standstill',
+      'go: no handler begins under a lost lease after the process stood still',
       'false',
     ],
     ['go-batches-are-bounded', 'go: a request has up to 100 acks', 'false'],

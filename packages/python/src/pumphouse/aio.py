@@ -251,7 +251,7 @@ class LoopWorker(worker.Worker):
         self._prepare()
 
     def _start(self, held: worker.HeldJob) -> None:
-        has_to_send = held.handler is None or held.max_run_ms is not None
+        has_to_send = held.handler is None or held.max_run_ms is not None or held.is_doubtful
         if has_to_send or held.job.unreadable is not None or held.is_abandoned:
             self._submit(held, lambda: self._execute(held))
         else:

@@ -1,6 +1,7 @@
 """The worker: leases jobs, runs their handlers in threads, keeps the leases and settles the jobs."""
 
 import contextvars
+import math
 import os
 import random
 import re
@@ -52,6 +53,8 @@ AGAIN_PART = 1 / 20
 ATTEMPT_PART = 1 / 6
 MIN_ATTEMPT = 0.05
 MAX_ATTEMPT = 10.0
+# A part of the lease: where it is seen later by so much what is due, the process stood still.
+LATE_PART = 0.1
 # Without an answer for so long, another worker may get the job soon.
 UNCONFIRMED_PART = 0.8
 # Attempts of one lease request before its failure is logged. The next request follows it.
@@ -188,6 +191,8 @@ class HeldJob:
         self._lock = threading.Lock()
         #: Its handler has ended.
         self.is_settling = False
+        #: The answer with its lease may be old.
+        self.is_doubtful = False
         #: The worker has given it back without waiting for its handler.
         self.is_abandoned = False
         #: Called when it is cancelled, in any thread; perhaps twice.
@@ -284,6 +289,8 @@ class Worker:
         if not wait_ms >= 0:
             raise ValueError("wait_ms: must be 0 or more")
         self._client = client
+        #: When it was last seen what is due, and when that was late for the last time, on the monotonic clock.
+        self._watched = self._stood_still = -math.inf
         self._queues = None if queues is None else list(queues)
         wait_ms = whole_delay(min(wait_ms, MAX_WAIT * 1000)) or 0
         self._lease_fields: Dict[str, Any] = {"wait_ms": wait_ms, "ttr_ms": ttr_ms}
@@ -292,7 +299,8 @@ class Worker:
         self._concurrency = concurrency
         self._ttr_ms = ttr_ms
         self._ttr = ttr_ms / 1000
-        #: How long one heartbeat may take, in seconds.
+        #: How often it is seen what is due, and how long one heartbeat may take, in seconds.
+        self._tick = min(1.0, max(0.005, self._ttr / 60))
         self._attempt_s = max(MIN_ATTEMPT, min(MAX_ATTEMPT, self._ttr * ATTEMPT_PART))
         self._wait_ms = wait_ms
         self._grace = min(shutdown_grace_ms / 1000, MAX_WAIT)
@@ -416,6 +424,7 @@ class Worker:
     def _run(self) -> None:
         keeper = threading.Thread(target=self._keep_leases, name="pumphouse-heartbeats", daemon=True)
         keeper.start()
+        self._watched = time.monotonic()
         watcher = threading.Thread(target=self._watch, name="pumphouse-watch", daemon=True)
         # guard: python-watches-beside-heartbeats
         watcher.start()
@@ -543,8 +552,9 @@ class Worker:
                 self._is_leasing = False
                 self._notify()
             failures = self._count_failures(failures, jobs is None)
+            is_doubtful = self._stood_still_since(began)
             for job in jobs or []:
-                self._take(job)
+                self._take(job, is_doubtful)
             took, is_empty, pause = time.monotonic() - began, jobs == [], 0.0
             if jobs is None or (is_empty and took < self._wait_ms / 2000):
                 pause = random.uniform(0, min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(pauses, 10)))
@@ -615,10 +625,14 @@ class Worker:
                 error,
             )
 
-    def _take(self, job: Job) -> None:
+    def _take(self, job: Job, is_doubtful: bool) -> None:
+        """Args:
+        is_doubtful: the process stood still while the lease was on its way: another worker may have the job by now.
+        """
         keys = ((job.queue, job.type), (None, job.type), (job.queue, "*"), (None, "*"))
         key = next((key for key in keys if key in self._handlers), None)
         held = HeldJob(job, *((None, None) if key is None else (self._handlers[key], self._run_limits[key])))
+        held.is_doubtful = is_doubtful
         with self._changed:
             self._held.add(held)
             held.is_abandoned = held.handler is not None and self._quieting.is_set()
@@ -679,6 +693,10 @@ class Worker:
         if job.unreadable is not None:
             self._finish(held, None, Fail(job.unreadable, group="invalid_data"))
             return False
+        # guard: python-no-handler-after-a-standstill
+        if held.is_doubtful and not self._extend(held, {}):
+            self._finish(held, None, Release())
+            return False
         # guard: python-handler-begins-its-run
         if held.max_run_ms is not None and not self._begin_run(held):
             self._finish(held, None, None)
@@ -690,16 +708,21 @@ class Worker:
 
         False: the job is not this worker's any more.
         """
-        timeout, sent = self._attempt_s, time.monotonic()
-        begin = {"begin": True, "max_run_ms": held.max_run_ms}
-        limits = Limits(tries=1, within_s=timeout, attempt_s=timeout)
+        self._extend(held, {"begin": True, "max_run_ms": held.max_run_ms})
+        held.begin_run()
+        return not (held.is_lost or held.is_abandoned)
+
+    def _extend(self, held: HeldJob, members: Dict[str, Any]) -> bool:
+        """A heartbeat for one job, once. False: it was not answered, or the lease is lost."""
+        limits = Limits(tries=1, within_s=self._attempt_s, attempt_s=self._attempt_s)
+        sent = time.monotonic()
         try:
-            held.take_progress(sent, self._send(self.heartbeat_call(held, begin, limits)))
+            held.take_progress(sent, self._send(self.heartbeat_call(held, members, limits)))
+            return True
         except PumphouseError as error:
             if error.code in ("lease_lost", "job_not_found"):
                 held.cancel("lease_lost")
-        held.begin_run()
-        return not (held.is_lost or held.is_abandoned)
+            return False
 
     def _finish(self, held: HeldJob, returned: Any, raised: Optional[BaseException]) -> None:
         """Settles a job whose handler has ended."""
@@ -888,17 +911,26 @@ class Worker:
 
     def _watch(self) -> None:
         """Another thread: contexts are cancelled in time, also while a heartbeat is on its way."""
-        tick = min(1.0, max(0.005, self._ttr / 60))
         while True:
             now = time.monotonic()
+            if self._is_watch_late():
+                self._stood_still = now
+            self._watched = now
             for held in self._all_held():
                 if now - held.confirmed > self._ttr * UNCONFIRMED_PART:
                     held.cancel("lease_unconfirmed")
                 # guard: python-run-end-cancels
                 if now >= held.run_ends and not held.is_settling:
                     held.cancel("max_run_exceeded")
-            if self._ended.wait(tick):
+            if self._ended.wait(self._tick):
                 return
+
+    def _is_watch_late(self) -> bool:
+        return time.monotonic() - self._watched > self._tick + self._ttr * LATE_PART
+
+    def _stood_still_since(self, at: float) -> bool:
+        """True if the process stood still, for a part of the lease, at some time since then: as by SIGSTOP."""
+        return self._stood_still >= at or self._is_watch_late()
 
     def _heartbeat(self) -> bool:
         """One for all leases. False: it was not answered."""
