@@ -149,6 +149,18 @@ describe('a fair queue', () => {
     expect(Number(await f.pool.read('ZCARD', `{${f.ns}}:A1`))).toBeLessThan(3);
   });
 
+  it('pays a lease of a simple job back that is undone', async () => {
+    for (const text of ['-1', '-2']) await f.publish('q', { text });
+    await put('a1 a2');
+    expect(await texts(1)).toBe('-1');
+    const [job] = await f.lease('q');
+    expect(job?.body.toString()).toBe('a1');
+    const [simple] = await f.lease('q');
+    expect(simple?.body.toString()).toBe('-2');
+    await f.engine.undo(f.ns, [simple!]);
+    expect(await texts()).toBe('-2 a2');
+  });
+
   it('pays a lease back that is undone', async () => {
     await put('a1 a2 b1 b2');
     const [job] = await f.lease('q');

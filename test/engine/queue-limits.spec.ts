@@ -575,6 +575,53 @@ describe('rate limits', () => {
     await f.close();
   });
 
+  describe('a lease that is undone', () => {
+    let f: EngineFixture;
+    beforeEach(async () => (f = await EngineFixture.withClock()));
+    afterEach(() => f.close());
+
+    const SLOW = { rate: 1, periodMs: 10_000, burst: 2 };
+    const set = (change: object): Promise<unknown> => f.engine.queues.stored.change(f.ns, 'q', change);
+
+    it.each([
+      ['of a queue for a simple job', { rate: SLOW }, (): Promise<string> => f.publish('q')],
+      ['of a queue for an extended job', { rate: SLOW }, (): Promise<string> => f.put('q')],
+      ['of a key', { ratePerKey: SLOW }, (): Promise<string> => f.put('q', { concurrencyKey: 'a' })],
+    ])('gives the start back to the rate %s, and no more than that', async (_what, change, publish) => {
+      await set(change);
+      for (let i = 0; i < 6; i++) await publish();
+
+      for (let i = 0; i < 5; i++) {
+        const jobs = await f.lease('q', { count: 9 });
+        expect(jobs).toHaveLength(2);
+        await f.engine.undo(f.ns, jobs);
+      }
+
+      expect(await f.lease('q', { count: 9 })).toHaveLength(2);
+      expect(await f.lease('q', { count: 9 })).toEqual([]);
+      await f.pass(9_999);
+      expect(await f.lease('q', { count: 9 })).toEqual([]);
+      await f.pass(1);
+      expect(await f.lease('q', { count: 9 })).toHaveLength(1);
+      expect(await f.audit()).toEqual([]);
+    });
+
+    it('late gives nothing back that a later start has used', async () => {
+      await set({ rate: { ...SLOW, burst: 1 } });
+      for (let i = 0; i < 3; i++) await f.put('q');
+      const early = await f.lease('q');
+      await f.pass(10_000);
+      expect(await f.lease('q')).toHaveLength(1);
+      await f.pass(500);
+
+      await f.engine.undo(f.ns, early);
+
+      expect(await f.lease('q')).toEqual([]);
+      await f.pass(9_500);
+      expect(await f.lease('q')).toHaveLength(1);
+    });
+  });
+
   describe('a long poll on a limited queue', () => {
     let f: EngineFixture;
     let woken: string[];

@@ -6,7 +6,7 @@ KEYS meta, waiting, expiries
 ARGV clock_ms, deadline_ms
 ITEM id, lease
 
-Returns {status, now_ms, codes}. Codes: a digit per item: 1 given back, 0 unchanged, 2 an extended job: use the extended path.
+Returns {status, now_ms, codes}. Codes: a digit per item: 1 given back, 0 unchanged, 2 use the extended path.
 Cost: O(log N) per item.
 ]]
 
@@ -21,7 +21,7 @@ notify.watch_waiters(waiting)
 redis.call("EXISTS", meta, expiries)
 local codes = {}
 for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
-  local is_ours, is_extended_one = deliveries.plan_return(ARGV[i], tonumber(ARGV[i + 1]))
+  local is_ours, is_extended_one = deliveries.plan_return(ARGV[i], tonumber(ARGV[i + 1]), true)
   codes[#codes + 1] = is_extended_one and 2 or is_ours and 1 or 0
 end
 deliveries.write_returns(expiries)

@@ -65,14 +65,20 @@ end
 -- Gives leases back that did not reach a worker: to the front of their ready lists, with the try. plan_return while the script reads,
 -- write_returns when it writes.
 
--- The jobs that are given back; and id, lease of those that only the extended path may give back, in turn.
+-- The jobs that are given back; and id, lease of those that the extended path gives back, in turn.
 planned_returns, extended_leases = {}, {}
 
--- Returns true if the job is given back; false, true if it is an extended one. A job that has expired, moved on or been leased again stays as it is.
-function plan_return(id, lease)
+-- Whether a lease has cost a queue something that only the extended path pays back: a start of its rate, or a turn.
+local function has_cost(number)
+  return redis.call("HEXISTS", queue_key("o", number), "tat") == 1 or redis.call("HEXISTS", queue_key("i", number), "fair") == 1
+end
+
+-- Returns true if the job is given back; false, true if the extended path is to do that. A job that has expired, moved on or been leased again stays as
+-- it is. is_paid_back: so is what the lease has cost.
+function plan_return(id, lease, is_paid_back)
   local job = read_job(id)
   local is_ours = --[[ guard: undo-puts-the-job-back ]] job and job.state == LEASED and --[[ guard: undo-checks-lease-number ]] job.lease == lease and not is_expired(job)
-  if is_ours and is_extended(job) then
+  if is_ours and (is_extended(job) or is_paid_back and --[[ guard: simple-undo-pays-back ]] has_cost(job.queue)) then
     extended_leases[#extended_leases + 1], extended_leases[#extended_leases + 2] = id, lease
     return false, true
   elseif is_ours and not planned_returns[id] then

@@ -1,5 +1,5 @@
 -- Lease operations with which a job goes back, or its lease is extended. Each returns code, at and facts as the command extended/settle has them.
---- @requires core/call, core/header, queues/registry, queues/fair_keys, queues/fair_lists, queues/fair_turns, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims, leases/run_limit, limits/byte_room
+--- @requires core/call, core/header, queues/registry, queues/fair_keys, queues/fair_lists, queues/fair_turns, extended/jobs, extended/settings, extended/timeline, extended/moves, extended/conversion, leases/claims, leases/run_limit, limits/at_lease, limits/byte_room
 --- @exports release, undo, heartbeat
 
 -- A worker without a handler for the job gives it back. The server counts this, in a row: workers of other types would else take the job in turns. The
@@ -45,6 +45,8 @@ function undo(job)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
   -- guard: undone-job-is-held-first
   job.is_first = true
+  -- guard: undone-lease-refunds-the-rate
+  at_lease.refund(job)
   moves.return_job(job, nil, "undone", { worker = job.x.worker })
   if --[[ guard: undone-lease-is-paid-back ]] registry.fairness_of(job.queue) then
     fair_lists.pay_back(job, fair_turns.cost_of(job.queue, fair_keys.fair_key_of(job)))

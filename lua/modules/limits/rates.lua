@@ -1,7 +1,7 @@
 -- Rates, by the generic cell rate algorithm: tat is the time until which all that has started is paid for; it may be ahead of now by what a burst
 -- needs. So no w ms have more starts than burst + w * rate / period. Times are ms, with fractions.
 --- @requires core/call
---- @exports allowance, allowed_at, paid_until
+--- @exports allowance, allowed_at, paid_until, paid_back_until
 
 local function every(rate)
   return rate.periodMs / rate.rate
@@ -27,4 +27,10 @@ end
 
 function paid_until(rate, tat)
   return now_floor + owed(rate, tat) + every(rate)
+end
+
+-- A start at `since` is undone. What has become due since then counts as worked off: later starts may have used it.
+function paid_back_until(rate, tat, since)
+  local rest = every(rate) - --[[ guard: late-undo-pays-back-the-rest ]] math.max(now_floor - since, 0)
+  return now_floor + math.max(owed(rate, tat) - math.max(rest, 0), 0)
 end

@@ -94,6 +94,27 @@ export const QUEUE_LIMITS = [
     test: 'limits on running jobs › a full concurrency key › gives its slot after %s to the job whose turn it is',
   },
   {
+    id: 'undone-lease-refunds-the-rate',
+    name: 'queue limits: a lease that is undone gives its start back to the rate',
+    off: 'remove',
+    spec: RATES,
+    test: 'rate limits › a lease that is undone › gives the start back to the rate %s, and no more than that',
+  },
+  {
+    id: 'late-undo-pays-back-the-rest',
+    name: 'queue limits: a late undo gives nothing back that a later start has used',
+    off: { with: '0' },
+    spec: RATES,
+    test: 'rate limits › a lease that is undone › late gives nothing back that a later start has used',
+  },
+  {
+    id: 'simple-undo-pays-back',
+    name: 'queue limits: the undone lease of a simple job is paid back',
+    off: { with: 'false and $&' },
+    spec: 'test/engine/fair-queues.spec.ts',
+    test: 'a fair queue › pays a lease of a simple job back that is undone',
+  },
+  {
     id: 'urgent-takes-ready-slot',
     name: 'queue limits: an urgent job takes the slot of a ready job of its key',
     off: { with: 'false and $&' },

@@ -46,7 +46,7 @@ const MAX_BYTES_OUT = 4_194_304;
 const TAKE_WEIGHT = 524;
 /** Batch weight of a queue name to check, likewise: 1,000 of them fill a script. */
 const NAME_WEIGHT = 262;
-/** Reply code of lua/commands/simple/undo.lua for an extended job. */
+/** Reply code of lua/commands/simple/undo.lua for a job that the extended path gives back. */
 const EXTENDED = 2;
 
 const NOTHING_FOUND: FetchResult = { jobs: [], again: false, isExtended: false };
