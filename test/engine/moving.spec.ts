@@ -5,7 +5,7 @@ import type { RecordMover } from '../../src/engine/moving/record-mover.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { kindOf, type MoveRule, RECORD_KINDS } from '../../src/redis/record-kinds.js';
 import { RedisPool } from '../../src/redis/pool.js';
-import { randomNamespace, startRedis, type RedisProcess } from '../support/redis.js';
+import { randomNamespace, startRedis, type RedisProcess, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
 import { fillWithEveryKind, restsOf } from './every-kind.js';
 import { newJob, silentLog, testPoolOptions } from './fixture.js';
@@ -231,6 +231,66 @@ describe('a pool moved to another Redis', () => {
       expect(await made(next)).toEqual(['tick-2']);
     });
 
+    describe('of which one Redis is full', () => {
+      let full: Redis;
+      const fill = (which: 0 | 1): Promise<unknown> => {
+        full = clients[which];
+        return full.config('SET', 'maxmemory', '1');
+      };
+      afterEach(() => full.config('SET', 'maxmemory', '0'));
+      const add = (id: string): Promise<unknown> =>
+        old.recurring.set(ns, { id, schedule: { everyMs: 1_000, offsetMs: 1_000 }, template });
+      const idsIn = async (engine: PoolEngine): Promise<string[]> =>
+        (await engine.recurring.list(ns, 10)).items.map(({ id }) => id);
+
+      it('has all of them in the new one, if it is the old one', async () => {
+        for (const id of ['one', 'two']) await add(id);
+        // It was there before.
+        for (const [from, to] of [
+          [old, next],
+          [next, old],
+        ] as const)
+          // oxfmt-ignore
+          expect(await moveOf(from, to).mover.moveRecurring(ns, 'two')).toBe('moved');
+        await old.queues.stored.change(ns, 'made', { maxRunning: 3 });
+        await fill(0);
+
+        const loop = old.moveTo(next);
+        loop.start();
+        await waitFor(async () => (await idsIn(next)).length === 2, 5_000);
+        await waitFor(() => loop.loop.status().moved !== null, 5_000);
+        await loop.stop();
+
+        expect(loop.loop.status().lastError).toBeNull();
+        expect([await idsIn(old), await idsIn(next)]).toEqual([[], ['one', 'two']]);
+        expect(await queues.queues.stored.settings(ns, ['made'])).toMatchObject([{ maxRunning: 3 }]);
+      });
+
+      it('shows all of them and the queues, if it is the new one', async () => {
+        // So that the new one has the functions: one that is full does not load them.
+        await old.queues.stored.change(ns, 'other', { maxRunning: 3 });
+        await mover.bring(ns);
+        for (const id of ['one', 'two']) await add(id);
+        await old.queues.stored.change(ns, 'made', { maxRunning: 3 });
+        await old.sessions.heartbeat(ns, 'w', { ttrMs: HOUR_MS, leases: [], info: { name: 'w' } });
+        old.stats.of(ns, 'made').failures += 1;
+        await old.stats.flush();
+        await fill(1);
+
+        const { items } = await queues.recurring.list(ns, 10);
+
+        expect(items.map(({ id }) => id)).toEqual(['one', 'two']);
+        expect(await queues.recurring.get(ns, 'one')).toMatchObject({ id: 'one' });
+        expect(await queues.recurring.find(ns, 'none')).toBeNull();
+        await expect(queues.recurring.pause(ns, 'one')).rejects.toMatchObject({ code: 'store_full' });
+        await expect(queues.sessions.deregister(ns, 'w')).rejects.toMatchObject({ code: 'store_full' });
+        expect(await queues.queues.stored.settings(ns, ['made'])).toMatchObject([{ maxRunning: 3 }]);
+        await full.config('SET', 'maxmemory', '0');
+        await mover.bring(ns);
+        expect([await idsIn(old), await idsIn(next)]).toEqual([[], ['one', 'two']]);
+      });
+    });
+
     it('does not move a recurring job whose overlap needs both pools', async () => {
       await every('skip');
       await pass(1_000);
@@ -296,6 +356,53 @@ describe('a pool moved to another Redis', () => {
 
     expect((await next.stats.read(ns, 'q', today)).retries).toBe(9);
     expect((await old.stats.read(ns, 'q', today)).retries).toBe(0);
+  });
+
+  describe('a queue that the old Redis does not have', () => {
+    const leaseOf = (queue: string) =>
+      queues.lease(ns, { queues: [queue], count: 1, ttrMs: HOUR_MS, waitMs: 0 });
+    /** A job of the old Redis goes on to the queue. */
+    async function goOn(): Promise<void> {
+      await old.publish(ns, 'first', newJob());
+      const [job] = await leaseOf('first');
+      expect(await queues.settle.complete(ns, [{ ...job!, next: { queue: 'second' } }])).toEqual(['done']);
+    }
+
+    it('is paused there, too: a job may go on to it', async () => {
+      await queues.queues.stored.pause(ns, 'second');
+      await goOn();
+
+      expect(await leaseOf('second')).toEqual([]);
+      expect((await queues.queues.stored.names(ns)).toSorted()).toEqual(['first', 'second']);
+      await queues.queues.stored.resume(ns, 'second');
+      expect(await leaseOf('second')).toHaveLength(1);
+    });
+
+    it('is new to clients, has its limits in both, and is removed from both', async () => {
+      expect(await queues.queues.stored.change(ns, 'second', { maxRunning: 1 })).toBe(true);
+      expect(await queues.queues.stored.change(ns, 'second', { maxRunning: 1 })).toBe(false);
+      await goOn();
+      await goOn();
+
+      expect(await leaseOf('second')).toHaveLength(1);
+      expect(await leaseOf('second')).toEqual([]);
+      await queues.queues.stored.purge(ns, 'second', ['ready', 'leased']);
+      await queues.queues.stored.forget(ns, 'second');
+      await mover.moveAll();
+      expect(await queues.queues.stored.names(ns)).not.toContain('second');
+    });
+
+    it('is paused although the old Redis is full, and makes none', async () => {
+      await queues.queues.stored.pause(ns, 'other');
+      await clients[0].config('SET', 'maxmemory', '1');
+      try {
+        await queues.queues.stored.pause(ns, 'second');
+      } finally {
+        await clients[0].config('SET', 'maxmemory', '0');
+      }
+      expect(await queues.queues.stored.settings(ns, ['second'])).toMatchObject([{ pausedAtMs: nowMs }]);
+      expect(await old.queues.stored.settings(ns, ['second'])).toEqual([null]);
+    });
   });
 
   it('changes and removes settings of queues and targets in both Redis servers', async () => {

@@ -11,7 +11,6 @@ not.
 Cost: O(log N).
 ]]
 
---- @adds
 --- @requires core/call, core/handovers, limits/recurring_bytes, timers/cron_slots, timers/recurring_timer
 
 use_namespace(meta)

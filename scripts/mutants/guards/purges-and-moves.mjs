@@ -159,4 +159,28 @@ export const PURGES_AND_MOVES = [
     spec: MOVING_SPEC,
     test: 'a pool moved to another Redis › stores what a killed process left half stored: it ends, too',
   })),
+  ...[
+    ['stuck-record-holds-back-no-other', 'does not stop others', 'true'],
+    ['stuck-recurring-job-is-read', 'can be read', 'true'],
+  ].map(([id, what, off]) => ({
+    id: String(id),
+    name: `move: a record for which the new store has no room ${String(what)}`,
+    off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › a pool with recurring jobs during a move › of which one Redis is full › shows all of them and the queues, if it is the new one',
+  })),
+  {
+    id: 'full-store-is-scanned',
+    name: 'move: an old store that is full is scanned all the same',
+    off: 'true',
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › a pool with recurring jobs during a move › of which one Redis is full › has all of them in the new one, if it is the old one',
+  },
+  {
+    id: 'queue-is-made-in-both-stores',
+    name: 'move: a setting or a pause makes its queue in both stores',
+    off: { with: '(wasInOld ? $& : Promise.resolve())' },
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › a queue that the old Redis does not have › is paused there, too: a job may go on to it',
+  },
 ];

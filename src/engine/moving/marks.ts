@@ -272,3 +272,8 @@ export function asError(failure: unknown): Error {
 export function isAway(error: unknown): boolean {
   return error instanceof QueueError && (error.code === 'pool_unavailable' || error.code === 'disk_full');
 }
+
+/** True if a store had no room. */
+export function isFull(error: unknown): boolean {
+  return error instanceof QueueError && error.code === 'store_full';
+}

@@ -8,6 +8,7 @@ import { textsOf } from '../core/flat-lists.js';
 import { hashEntries } from '../core/hash-entries.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
+import { isFull } from './marks.js';
 
 /** Replies of the scripts that move a recurring job. */
 const STANDS_STILL = 1;
@@ -65,11 +66,22 @@ export class MovableRecords {
 
   /** Marks that this process reads all keys of the store. @returns false if another process does, or has done so lately */
   async beginScan(lastsMs: number): Promise<boolean> {
-    return (await this.pool.read('SET', this.pool.keys.moving, 'begun', 'NX', 'PX', lastsMs)) !== null;
+    return this.markScan(lastsMs, 'NX');
   }
 
   async extendScan(lastsMs: number): Promise<void> {
-    await this.pool.read('SET', this.pool.keys.moving, 'begun', 'PX', lastsMs);
+    await this.markScan(lastsMs);
+  }
+
+  private async markScan(lastsMs: number, ...flags: string[]): Promise<boolean> {
+    const { pool } = this;
+    try {
+      return (await pool.read('SET', pool.keys.moving, 'begun', ...flags, 'PX', lastsMs)) !== null;
+    } catch (error) {
+      // A full Redis takes no mark. Several processes may read all keys then.
+      if (/* guard: full-store-is-scanned */ !isFull(error)) throw error;
+      return true;
+    }
   }
 
   /** A string or set with its Redis TTL, to be stored by `storeCopy`; null if it has none, or is gone. */

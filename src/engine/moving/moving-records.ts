@@ -1,7 +1,7 @@
 import type { FairKey } from '../../contract/queue-settings.js';
 import type { FairKeysSeen } from '../queues/fair-keys.js';
 import { performance } from 'node:perf_hooks';
-import { notFound } from '../../domain/errors.js';
+import { notFound, QueueError } from '../../domain/errors.js';
 import type { QueueCounts } from '../../domain/job/job.js';
 import type { WorkerFacts } from '../../contract/workers.js';
 import type { Engine, RecurringCalls, SessionCalls, SettleCalls, TargetCalls } from '../engine.js';
@@ -15,6 +15,7 @@ import {
   type Call,
   follow,
   isFound,
+  isFull,
   type Mark,
   marked,
   type Move,
@@ -47,7 +48,7 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
     if (inOld) await ofOld(namespace, queue);
     if (inNext) await ofNext(namespace, queue);
   };
-  /** The old pool, if it has jobs of the queue, and the new one, which makes it. */
+  /** Both pools, which make the queue: jobs of the old pool may still go on to one that it does not have. */
   const made =
     <A extends unknown[]>(): Mark<QueueCall<A, boolean>> =>
     (ofOld, ofNext) =>
@@ -57,7 +58,12 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
       const wasInOld = await isIn(old, namespace, queue);
       // The old pool first: a setting that is reset there is not copied again.
       // guard: setting-is-reset-in-the-old-store-first
-      if (wasInOld) await ofOld(namespace, queue, ...rest);
+      await /* guard: queue-is-made-in-both-stores */ ofOld(namespace, queue, ...rest).catch(
+        (error: unknown) => {
+          // Without room it makes no queue for its jobs, either.
+          if (wasInOld || !hasNoRoom(error)) throw error;
+        },
+      );
       const isCreated = await ofNext(namespace, queue, ...rest);
       return isCreated && !wasInOld;
     };
@@ -96,6 +102,11 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
       return { removed: sumByName(one.removed, other.removed), isComplete: other.isComplete };
     },
   });
+}
+
+/** True if a store has no room for one more queue. */
+function hasNoRoom(error: unknown): boolean {
+  return isFull(error) || (error instanceof QueueError && error.code === 'too_many_queues');
 }
 
 /** A key that is in both pools has the jobs of both. */
@@ -185,11 +196,17 @@ export function movingTargets({ old, next, mover }: Move): TargetCalls {
 export function movingRecurring({ old, next, mover }: Move): RecurringCalls {
   const staysInOld = async (namespace: string, id: string): Promise<boolean> =>
     old.isUp && (await mover.moveRecurring(namespace, id)) === 'stays';
+  /** The same for a call that only reads: one that cannot move now, as a store is full, is where it is. */
+  const isReadInOld = (namespace: string, id: string): Promise<boolean> =>
+    staysInOld(namespace, id).catch(async (error: unknown) => {
+      if (/* guard: stuck-recurring-job-is-read */ !isFull(error)) throw error;
+      return (await next.recurring.find(namespace, id)) === null;
+    });
   const whereRecurringIs =
-    <A extends unknown[], R>(): Mark<IdCall<A, R>> =>
+    <A extends unknown[], R>(isInOld = staysInOld): Mark<IdCall<A, R>> =>
     (ofOld, ofNext) =>
     async (namespace, id, ...rest) =>
-      ((await staysInOld(namespace, id)) ? ofOld : ofNext)(namespace, id, ...rest);
+      ((await isInOld(namespace, id)) ? ofOld : ofNext)(namespace, id, ...rest);
   return marked<RecurringCalls>(old.recurring, next.recurring, {
     set:
       (ofOld, ofNext) =>
@@ -202,9 +219,9 @@ export function movingRecurring({ old, next, mover }: Move): RecurringCalls {
     pause: whereRecurringIs(),
     resume: whereRecurringIs(),
     run: whereRecurringIs(),
-    next: whereRecurringIs(),
-    find: whereRecurringIs(),
-    get: whereRecurringIs(),
+    next: whereRecurringIs(isReadInOld),
+    find: whereRecurringIs(isReadInOld),
+    get: whereRecurringIs(isReadInOld),
     remove: whereRecurringIs(),
     nextOf: toNew,
     preview: toNew,
@@ -254,10 +271,11 @@ export function movingSessions({ old, next, mover }: Move, settle: SettleCalls):
       const worker = await ofNext(namespace, name);
       return worker && withOld(namespace, worker);
     }),
-    deregister: brought(mover, (ofOld, ofNext) => async (...args) => {
+    deregister: brought(mover, (ofOld, ofNext) => async (namespace, name, ...rest) => {
       // The new pool has its session, which says who may do that.
-      const wasThere = await ofNext(...args);
-      if (wasThere && old.isUp) await ofOld(...args);
+      if (old.isUp) await mover.moveSession(namespace, name);
+      const wasThere = await ofNext(namespace, name, ...rest);
+      if (wasThere && old.isUp) await ofOld(namespace, name, ...rest);
       return wasThere;
     }),
     endWaits: bothIfUp(old, () => undefined),
