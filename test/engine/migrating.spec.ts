@@ -442,6 +442,8 @@ describe("lmstfy's calls during a move", () => {
 
         await expect(both.republish(p.ns, 'q', id, newJob())).rejects.toMatchObject(away);
         await expect(both.queues.size(p.ns, 'q')).rejects.toMatchObject(away);
+        await expect(both.queues.destroy(p.ns, 'q')).rejects.toMatchObject(away);
+        await expect(both.queues.stored.purge(p.ns, 'q', ['ready'])).rejects.toMatchObject(away);
         await expect(both.ack(p.ns, 'q', 'elsewhere')).rejects.toMatchObject(away);
         expect(await p.next.queues.size(p.ns, 'q')).toBe(1);
       });
@@ -455,6 +457,16 @@ describe("lmstfy's calls during a move", () => {
       expect(await both.ack(p.ns, 'q', id)).toBe(true);
       await expect(publish(both, 'x')).rejects.toMatchObject({ code: 'pool_unavailable' });
       await expect(reserve(both)).rejects.toMatchObject({ code: 'pool_unavailable' });
+    });
+
+    it('destroys and purges nothing of a queue while the new pool is unreachable', async () => {
+      await publish(p.old, 'old');
+      await p.pools[1].close();
+      await waitFor(() => Promise.resolve(!p.next.isUp));
+
+      for (const call of [both.queues.destroy(p.ns, 'q'), both.queues.stored.purge(p.ns, 'q', ['ready'])])
+        await expect(call).rejects.toMatchObject({ code: 'pool_unavailable' });
+      expect(await p.old.queues.size(p.ns, 'q')).toBe(1);
     });
 
     it('is refused if its target is unknown or moves back to it', () => {

@@ -183,4 +183,14 @@ export const PURGES_AND_MOVES = [
     spec: MOVING_SPEC,
     test: 'a pool moved to another Redis › a queue that the old Redis does not have › is paused there, too: a job may go on to it',
   },
+  ...[
+    ['destroy-needs-both-stores', 'a destroy'],
+    ['queue-purge-needs-both-stores', 'a purge of a queue'],
+  ].map(([id, what]) => ({
+    id: String(id),
+    name: `move: ${String(what)} removes nothing while a store is away`,
+    off: /** @type {const} */ ('remove'),
+    spec: 'test/engine/migrating.spec.ts',
+    test: "lmstfy's calls during a move › a pool that moves to another Redis › destroys and purges nothing of a queue while the new pool is unreachable",
+  })),
 ];

@@ -198,6 +198,11 @@ export function oldIsAway(): QueueError {
   return new QueueError('pool_unavailable', 'the pool that is drained is not available');
 }
 
+/** The error of a call that needs the new pool. */
+export function newIsAway(): QueueError {
+  return new QueueError('pool_unavailable', 'the pool that takes its place is not available');
+}
+
 /** True for a result that is not null. */
 export function isFound(result: unknown): boolean {
   return result !== null;

@@ -19,6 +19,7 @@ import {
   type Mark,
   marked,
   type Move,
+  newIsAway,
   oldIsAway,
   sum,
   sumByKey,
@@ -39,6 +40,11 @@ type IdCall<A extends unknown[], R> = Call<[namespace: string, id: string, ...re
 export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
   const isIn = async ({ queues }: Engine, namespace: string, queue: string): Promise<boolean> =>
     (await queues.stored.settings(namespace, [queue]))[0] !== null;
+  /** A call that fails for a pool that is away must not have removed half of the jobs. */
+  const assertBothUp = (): void => {
+    if (!old.isUp) throw oldIsAway();
+    if (!next.isUp) throw newIsAway();
+  };
   /** The pools that have the queue. */
   const inBoth = (): Mark<QueueCall<[], void>> => (ofOld, ofNext) => async (namespace, queue) => {
     if (!old.isUp) throw oldIsAway();
@@ -74,7 +80,11 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
     // The next job for a consumer: of the old pool if it has any.
     peek: (ofOld, ofNext) => async (namespace, queue) =>
       (old.isUp ? await ofOld(namespace, queue) : null) ?? ofNext(namespace, queue),
-    destroy: both(sum),
+    destroy: (ofOld, ofNext) => async (namespace, queue) => {
+      // guard: destroy-needs-both-stores
+      assertBothUp();
+      return (await ofOld(namespace, queue)) + (await ofNext(namespace, queue));
+    },
     settings: brought(mover, (ofOld, ofNext) => async (namespace, queues) => {
       const found = await ofNext(namespace, queues);
       if (!old.isUp || found.every(isFound)) return found;
@@ -95,6 +105,8 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
     },
     purge: (ofOld, ofNext) => async (namespace, queue, states, patienceMs) => {
       const beganMs = performance.now();
+      // guard: queue-purge-needs-both-stores
+      assertBothUp();
       const one = await ofOld(namespace, queue, states, patienceMs);
       if (!one.isComplete) return one;
       const leftMs = patienceMs === undefined ? undefined : patienceMs - (performance.now() - beganMs);
