@@ -119,8 +119,8 @@ describe('a pool moved to another Redis', () => {
     expect(await recordsOf(clients[1], ...same)).toEqual(expected);
     expect(await next.components.queueControls.settings(ns, ['limited', 'paused'])).toEqual(settings);
     const left = await restsOf(clients[0], ns);
-    const twice = left.filter((rest) => ['recurring jobs', 'statistics'].includes(kindOf(rest)?.move ?? ''));
-    expect(twice).toEqual([]);
+    // Of statistics the numbers of batches stay.
+    expect(await recordsOf(clients[0], 'recurring jobs', 'statistics')).toEqual({ [day]: {} });
     expect(left).not.toContain(':W:session-1');
     expect(await Audit.of(clients[1], ns)).toEqual([]);
     const notMoved = RECORD_KINDS.filter(({ move }) => LEFT.has(move)).map(({ form }) => form);
@@ -356,6 +356,25 @@ describe('a pool moved to another Redis', () => {
 
     expect((await next.stats.read(ns, 'q', today)).retries).toBe(9);
     expect((await old.stats.read(ns, 'q', today)).retries).toBe(0);
+  });
+
+  it('counts statistics once that a server adds again, as the answer was lost', async () => {
+    const [from, day] = [old.movingStore().records, next.stats.today()];
+    // A batch has a number of its server: here it is sent as a move sends its own.
+    const add = (tally: string): Promise<void> => from.addDay(ns, day, 0, new Map([['q', tally]]), nowMs);
+    const dayKey = `{${ns}}:t${String(day)}`;
+    await add(';;1;0');
+    const ttlMs = await clients[0].pttl(dayKey);
+    expect((await from.takeDay(ns, day)).tallies.get('q')).toBe(';;1;0');
+    await add(';;1;0');
+    await mover.moveAll();
+
+    expect((await next.stats.read(ns, 'q', day)).failures).toBe(1);
+    // What stays is not taken again, and goes by its TTL.
+    expect((await from.takeDay(ns, day)).tallies.size).toBe(0);
+    expect(await clients[0].exists(`${dayKey}:leaving`)).toBe(0);
+    expect(ttlMs - (await clients[0].pttl(dayKey))).toBeLessThan(10_000);
+    expect(ttlMs).toBeGreaterThan(HOUR_MS);
   });
 
   describe('a queue that the old Redis does not have', () => {

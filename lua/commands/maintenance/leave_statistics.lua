@@ -4,7 +4,7 @@ in between loses nothing, and what is counted meanwhile is taken next time.
 
 KEYS meta
 ARGV clock_ms, deadline_ms, day, verb, number
-verb: text    take: set it aside, unless something is; number: give what is set aside its number; drop: remove it
+verb: text    take: set it aside, unless something is or nothing was counted; number: give what is set aside its number; drop: remove it
 number: text  the last batch that the other Redis has added, for number; the number of what is to be removed, for drop
 
 Returns {status, now_ms, number, fields}. Number: of what is set aside, "" = it has none yet; a larger one than those before. Fields: a flat list, of
@@ -22,8 +22,37 @@ end
 local key = statistics.day_key(day)
 local aside = key .. ":leaving"
 redis.call("EXISTS", meta, key, aside)
-if verb == "take" and redis.call("EXISTS", aside) == 0 and redis.call("EXISTS", key) == 1 then
+
+-- What stays: the numbers of the last batches, as a batch whose answer was lost comes again. Also returns whether there is more than that.
+local function marks_of_day()
+  local fields, marks, has_tallies = redis.call("HGETALL", key), {}, false
+  for i = 1, #fields, 2 do
+    local is_mark = string.sub(fields[i], 1, 1) == ":"
+    has_tallies = has_tallies or not is_mark
+    if is_mark and fields[i] ~= ":queues" then
+      marks[#marks + 1], marks[#marks + 2] = fields[i], fields[i + 1]
+    end
+  end
+  return marks, has_tallies
+end
+
+local function set_aside()
+  local marks, has_tallies = marks_of_day()
+  if not has_tallies then
+    return
+  end
   redis.call("RENAME", key, aside)
+  local ttl_ms = redis.call("PTTL", aside)
+  if --[[ guard: taken-day-keeps-its-marks ]] #marks > 0 then
+    redis.call("HSET", key, unpack(marks))
+    if ttl_ms > 0 then
+      redis.call("PEXPIRE", key, ttl_ms)
+    end
+  end
+end
+
+if verb == "take" and redis.call("EXISTS", aside) == 0 then
+  set_aside()
 elseif verb == "number" and redis.call("EXISTS", aside) == 1 then
   redis.call("HSETNX", aside, ":number", number)
 elseif verb == "drop" and redis.call("HGET", aside, ":number") == number then

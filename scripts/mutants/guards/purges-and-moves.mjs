@@ -193,4 +193,11 @@ export const PURGES_AND_MOVES = [
     spec: 'test/engine/migrating.spec.ts',
     test: "lmstfy's calls during a move › a pool that moves to another Redis › destroys and purges nothing of a queue while the new pool is unreachable",
   })),
+  {
+    id: 'taken-day-keeps-its-marks',
+    name: 'move: a batch of statistics that is sent again after they have moved is not counted again',
+    off: 'false',
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › counts statistics once that a server adds again, as the answer was lost',
+  },
 ];
