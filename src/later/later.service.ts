@@ -55,6 +55,7 @@ export class LaterService implements OnApplicationBootstrap, OnModuleDestroy {
     const rules = {
       addresses: new AddressRules(push.allow),
       isPortAllowed: () => true,
+      isHttpAllowed: true,
       names: new Names(),
     };
     const { Sender } = await import('../push/send/sender.js');

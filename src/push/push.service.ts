@@ -136,6 +136,7 @@ async function senderOf({ push }: Config): Promise<Sender> {
     {
       addresses: new AddressRules(push.allow),
       isPortAllowed: (port) => isPortIn(push.ports, port),
+      isHttpAllowed: push.allow_http,
       names: new Names(),
     },
     { maxPerOrigin: push.max_in_flight },

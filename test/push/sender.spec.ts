@@ -53,11 +53,11 @@ describe('the sender of push', () => {
     allow: readonly string[] = ['127.0.0.1'],
     isPortAllowed: (port: number) => boolean = () => true,
     maxPerOrigin = 4,
+    isHttpAllowed = true,
   ): Sender {
-    sender = new Sender(
-      { addresses: new AddressRules(allow), isPortAllowed, names: new Names([dns.address]) },
-      { maxPerOrigin },
-    );
+    const names = new Names([dns.address]);
+    const rules = { addresses: new AddressRules(allow), isPortAllowed, isHttpAllowed, names };
+    sender = new Sender(rules, { maxPerOrigin });
     return sender;
   }
 
@@ -207,6 +207,17 @@ describe('the sender of push', () => {
 
       expect(await problemOf(send('127.0.0.1'))).toBe('blocked');
     });
+  });
+
+  it('sends nothing in plain text unless the server allows that, but may use TLS', async () => {
+    senderFor(['127.0.0.1'], () => true, 4, false);
+    const before = server.connections;
+
+    expect(await problemOf(send('127.0.0.1'))).toBe('blocked');
+    expect(server.connections - before).toBe(0);
+    const url = new URL(`https://127.0.0.1:${String(server.port)}/`);
+    expect(await problemOf(send('127.0.0.1', { url }))).not.toBe('blocked');
+    expect(server.connections - before).toBe(1);
   });
 
   describe('a hostile server', () => {

@@ -34,6 +34,20 @@ export const PUSH_SENDING = [
     test: `${KEPT} › has the request not sent again if it is %s`,
   },
   {
+    id: 'plain-text-is-refused-when-sent',
+    name: 'push: nothing is sent to an http:// URL that was set while push.allow_http was',
+    off: 'remove',
+    spec: SENDER,
+    test: 'the sender of push › sends nothing in plain text unless the server allows that, but may use TLS',
+  },
+  {
+    id: 'date-of-http-is-in-gmt',
+    name: 'push: a Retry-After without a zone is in GMT',
+    off: { replace: "const zone = '';" },
+    spec: 'src/push/send/verdict.spec.ts',
+    test: 'the Retry-After of an answer to a push › is in GMT on a server in New York: %s',
+  },
+  {
     id: 'push-resends-once',
     name: 'push: a request is sent again once',
     off: 'remove',

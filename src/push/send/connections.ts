@@ -10,6 +10,8 @@ import { SendError } from './send-error.js';
 export interface ConnectionRules {
   readonly addresses: AddressRules;
   readonly isPortAllowed: (port: number) => boolean;
+  /** Whether requests may be sent in plain text: a target may have been set while they were allowed. */
+  readonly isHttpAllowed: boolean;
   readonly names: Names;
 }
 
@@ -33,7 +35,7 @@ export class Connections {
   private readonly madeAtMs = new WeakMap<Duplex, number>();
 
   constructor(
-    scheme: 'http:' | 'https:',
+    private readonly scheme: 'http:' | 'https:',
     private readonly rules: ConnectionRules,
     maxPerOrigin: number,
   ) {
@@ -91,6 +93,10 @@ export class Connections {
   }
 
   private refusalOf({ host, port }: Peer): SendError | null {
+    // guard: plain-text-is-refused-when-sent
+    if (this.scheme === 'http:' && !this.rules.isHttpAllowed) {
+      return new SendError('blocked', 'http:// needs push.allow_http of this server');
+    }
     if (!this.rules.isPortAllowed(port)) {
       return new SendError('blocked', `port ${String(port)} is not in push.ports of this server`);
     }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { SendError } from './send-error.js';
 import { retryAfterOf, verdictOfAnswer, verdictOfError } from './verdict.js';
 
@@ -92,6 +93,7 @@ describe('the Retry-After of an answer to a push', () => {
     [' 5 ', 5_000],
     ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
     ['Thursday, 01-Jan-26 00:00:30 GMT', 30_000],
+    ['Thu Jan  1 00:00:30 2026', 30_000],
     ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
     ['99999999999999999999', HOUR],
     ['-5', null],
@@ -100,4 +102,17 @@ describe('the Retry-After of an answer to a push', () => {
     ['next 2', null],
     ['', null],
   ])('is read or ignored as %s', (text, ms) => expect(retryAfterOf(text, NOW, HOUR)).toBe(ms));
+
+  it.each(['Thu Jan  1 00:00:30 2026', 'Thu, 01 Jan 2026 00:00:30', 'Thu, 01 Jan 2026 00:00:30 GMT'])(
+    'is in GMT on a server in New York: %s',
+    (text) => {
+      const code = `const { retryAfterOf } = await import(${JSON.stringify(new URL('verdict.ts', import.meta.url).href)});
+        console.log(retryAfterOf(${JSON.stringify(text)}, ${String(NOW)}, ${String(HOUR)}));`;
+      const loader = new URL('../../../test/support/typescript-loader.mjs', import.meta.url).href;
+      const run = ['--import', loader, '--input-type=module', '--eval', code];
+      const env = { ...process.env, TZ: 'America/New_York' };
+
+      expect(execFileSync(process.execPath, run, { env, encoding: 'utf8' }).trim()).toBe('30000');
+    },
+  );
 });

@@ -90,7 +90,13 @@ export function retryAfterOf(text: string | undefined, nowMs: number, maxMs: num
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxMs);
 }
 
-/** Only what looks like a date of HTTP: `Date.parse` also reads "1.5" and "next 2". */
+/**
+ * Only what looks like a date of HTTP: `Date.parse` also reads "1.5" and "next 2". The form of C's `asctime` names no zone:
+ * all of them are in GMT.
+ */
 function dateOf(text: string): number {
-  return /^[A-Za-z]{3,9},? .*\d\d:\d\d:\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!/^[A-Za-z]{3,9},? .*\d\d:\d\d:\d\d/.test(text)) return Number.NaN;
+  // guard: date-of-http-is-in-gmt
+  const zone = /[A-Za-z]|[+-]\d{4}/.test(text.replace(/^.*\d\d:\d\d:\d\d/, '')) ? '' : ' GMT';
+  return Date.parse(text + zone);
 }
