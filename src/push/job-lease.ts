@@ -1,4 +1,4 @@
-import type { LeasedJob } from '../domain/job/job.js';
+import type { JobResult, LeasedJob } from '../domain/job/job.js';
 import type { PoolEngine } from '../engine/pool-engine.js';
 import { ackEach } from '../engine/settle/ack-each.js';
 import { isLost, storeOutcome } from './lease-loop.js';
@@ -99,8 +99,14 @@ async function record(
   else if (action === 'retry') await engine.settle.retry(namespace, { id, lease, group, message, ...delay });
   else if (action === 'fail') await engine.settle.fail(namespace, { id, lease, group, message });
   else {
-    const result = job.extended && answer?.isWhole ? resultOf(answer.body, typeOf(answer)) : null;
-    await ackEach(engine, namespace, [{ id, lease, queue, ...(result && { outcome: { result } }) }]);
+    const resultOfAnswer = (): JobResult | null =>
+      answer?.isWhole ? resultOf(answer.body, typeOf(answer)) : null;
+    // A simple job keeps none, unless it became an extended one during the request: then others may depend on it.
+    const result = job.extended ? resultOfAnswer() : null;
+    const lateResult = job.extended ? {} : { lateResult: resultOfAnswer };
+    await ackEach(engine, namespace, [
+      { id, lease, queue, ...lateResult, ...(result && { outcome: { result } }) },
+    ]);
   }
 }
 

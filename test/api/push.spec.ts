@@ -455,6 +455,23 @@ describe('HTTP push', () => {
       expect(await stateOf(id, 'done')).toMatchObject({ result: { data: { sum: 3 } } });
     });
 
+    it('is the result for a job that depends on a plain one, and is published during the request', async () => {
+      const { queue } = await pushed();
+      receiver.respond = (response) => {
+        const answer = answerWith(200, { 'Content-Type': 'application/json' }, '{"sum":3}');
+        setTimeout(() => answer(response, receiver.received[0]!), 300);
+      };
+      const id = await publish(queue);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      const other = fresh('q');
+      await publish(other, { depends_on: [id] });
+
+      const { jobs } = await given<{ jobs: { dependencies: unknown[] }[] }>('POST', 'leases', {
+        ...{ queues: [other], wait_ms: 5_000 },
+      });
+      expect(jobs[0]?.dependencies).toMatchObject([{ id, state: 'done', result: { sum: 3 } }]);
+    });
+
     it('is a success if it is 200 and its body breaks off', async () => {
       const { queue } = await pushed();
       receiver.respond = (response) => {

@@ -48,6 +48,13 @@ export const PUSH_SENDING = [
     test: 'the Retry-After of an answer to a push › is in GMT on a server in New York: %s',
   },
   {
+    id: 'late-result-is-kept',
+    name: 'push: the answer is the result of a job that others began to depend on during the request',
+    off: { with: 'undefined' },
+    spec: 'test/api/push.spec.ts',
+    test: 'HTTP push › the answer to a push request › is the result for a job that depends on a plain one, and is published during the request',
+  },
+  {
     id: 'push-resends-once',
     name: 'push: a request is sent again once',
     off: 'remove',

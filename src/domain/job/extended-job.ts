@@ -1,4 +1,4 @@
-import type { Ack, AckResult } from './job.js';
+import type { Ack, AckResult, JobResult } from './job.js';
 import type { JobState } from './states.js';
 
 /** When a job is tried again after a failure. Delays in milliseconds; `n` counts the failures so far, from 1. */
@@ -131,7 +131,7 @@ export interface Completion extends LeaseRef {
   /** The queue that the job must be in; if omitted, any. */
   readonly queue?: string;
   /** Kept with the job for its retention. */
-  readonly result?: { readonly body: Buffer; readonly contentType: string };
+  readonly result?: JobResult;
   /** Replaces the data of a job that is kept, or moves to another queue. */
   readonly data?: NewData;
   /** Retention in milliseconds, instead of the job's own. */

@@ -226,6 +226,14 @@ export interface Ack {
   readonly id: string;
   /** The lease number; if omitted, any lease of the job. */
   readonly lease?: number;
+  /** Makes its result, if the job is an extended one by now: only such a job may keep it. */
+  readonly lateResult?: () => JobResult | null;
+}
+
+/** What a job keeps of its work. */
+export interface JobResult {
+  readonly body: Buffer;
+  readonly contentType: string;
 }
 
 /** Result of an acknowledgement. `lease_lost`: its lease is not the job's current one; nothing has changed. */

@@ -145,7 +145,11 @@ export class Acks {
   private async ackExtended(namespace: string, acks: readonly Ack[]): Promise<AckResult[]> {
     const settled = await this.extended.settler.settle(
       namespace,
-      acks.map(({ queue, id, lease = 0 }) => ({ verb: 'ack', id, lease, options: { queue } })),
+      acks.map(({ queue, id, lease = 0, lateResult }) => {
+        const result = /* guard: late-result-is-kept */ lateResult?.();
+        const kept = result ? { has_result: true, rtype: result.contentType } : {};
+        return { verb: 'ack', id, lease, options: { queue, ...kept }, bytes: result?.body };
+      }),
     );
     return settled.map((one, i) => this.judgeSettled(namespace, acks[i], one));
   }
