@@ -26,7 +26,8 @@ export const CLIENT = [
     name: 'client: a mistake in any job of a long list stores none',
     off: 'remove',
     spec: PRODUCERS,
-    test: 'a Pumphouse over HTTP › stores no job of a long list of which one is no JSON, and names its place',
+    titles: 'packages/client/test/producer-contract.ts',
+    test: 'a Pumphouse ${name} › stores no job of a long list of which one is no JSON, and names its place',
   },
   {
     id: 'client-drops-dead-connections',
