@@ -47,7 +47,8 @@ function undo(job)
   job.is_first = true
   -- guard: undone-lease-refunds-the-rate
   at_lease.refund(job)
-  moves.return_job(job, nil, "undone", { worker = job.x.worker })
+  -- Without a history the event is that of the simple path.
+  moves.return_job(job, nil, is_extended(job) and "undone" or "released", { worker = job.x.worker })
   if --[[ guard: undone-lease-is-paid-back ]] registry.fairness_of(job.queue) then
     fair_lists.pay_back(job, fair_turns.cost_of(job.queue, fair_keys.fair_key_of(job)))
   end
