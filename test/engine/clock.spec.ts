@@ -82,6 +82,13 @@ describe('a Redis whose clock is stepped', () => {
     return (seconds ?? 0) * 1_000 + (micros ?? 0) / 1_000;
   }
 
+  /** The pass of the start is not the one that a step calls. */
+  async function firstRenewal(): Promise<void> {
+    const hasRun = (): boolean =>
+      f.engine.loops().some(({ name, lastRunMs }) => name === 'slot_renewal' && lastRunMs !== null);
+    await waitFor(hasRun, 15_000);
+  }
+
   it.each([60, 86_400, -60, -86_400])(
     'serves on without a refusal when it jumps by %d s',
     async (seconds) => {
@@ -136,10 +143,7 @@ describe('a Redis whose clock is stepped', () => {
     const template = { queue: 'q', body: Buffer.from('x') };
     await recurrings.set(f.ns, { id: 'r', schedule: { everyMs: 2_000 }, template });
     const ahead = 300 * 86_400;
-    // The pass of its start is not the one that is meant.
-    const hasRun = (): boolean =>
-      f.engine.loops().some(({ name, lastRunMs }) => name === 'slot_renewal' && lastRunMs !== null);
-    await waitFor(hasRun, 15_000);
+    await firstRenewal();
     step(ahead);
     await waitFor(
       async () => ((await recurrings.get(f.ns, 'r')).lastAtMs ?? 0) > Date.now() + ahead * 500,
@@ -152,6 +156,21 @@ describe('a Redis whose clock is stepped', () => {
       return one.made > made && (one.nextAtMs ?? 0) < Date.now() + 10_000 ? one : null;
     }, 15_000);
     expect(after.lastAtMs).toBeLessThan(Date.now() + 10_000);
+  });
+
+  it('does not hold the jobs of a key with a rate until the old time comes again', async () => {
+    await firstRenewal();
+    await f.engine.queues.change(f.ns, 'q', { ratePerKey: { rate: 1, periodMs: 1_000, burst: 1 } });
+    for (let i = 0; i < 10; i++) await f.put('q', { id: `a${String(i)}`, concurrencyKey: 'a' });
+    const [first] = await f.lease('q');
+    await f.engine.ack(f.ns, 'q', first?.id ?? '', first?.lease);
+    step(-3_600);
+
+    for (const id of ['a1', 'a2', 'a3']) {
+      const [job] = await f.lease('q', { waitMs: 15_000 });
+      expect(job?.id).toBe(id);
+      await f.engine.ack(f.ns, 'q', id, job?.lease);
+    }
   });
 
   it('is not pumped without end by a server with the old time', async () => {

@@ -297,6 +297,26 @@ describe('regressions of extended jobs', () => {
       expect(await f.lease()).toHaveLength(2);
     });
 
+    it('ends for the held jobs of a key when the clock is set back, and not early otherwise', async () => {
+      const { recurrings } = f.components;
+      const day = 86_400_000;
+      await f.components.queueControls.change(f.ns, 'q', {
+        ratePerKey: { rate: 1, periodMs: day, burst: 1 },
+      });
+      for (const key of ['a', 'b'])
+        for (let i = 0; i < 3; i++) await f.put(`${key}${String(i)}`, { concurrencyKey: key });
+      for (const { id, lease } of await f.lease()) await f.fixture.engine.ack(f.ns, 'q', id, lease);
+      await f.pass(1_000);
+      expect(await recurrings.renew(f.ns)).toBe(0);
+      expect(await f.lease()).toHaveLength(0);
+
+      f.fixture.nowMs -= day / 24;
+      expect(await recurrings.renew(f.ns)).toBe(2);
+      await f.pump();
+      expect((await f.lease()).map(({ id }) => id).sort()).toEqual(['a1', 'b1']);
+      expect(await recurrings.renew(f.ns)).toBe(0);
+    });
+
     it('is not inherited from another rate of the key', async () => {
       await f.components.queueControls.change(f.ns, 'q', { ratePerKey: RATE });
       for (const id of 'abcd') await f.put(id, { concurrencyKey: 'k' });

@@ -258,6 +258,19 @@ describe('jobs that are pushed to URLs of several origins', () => {
     expect(await f.audit()).toEqual([]);
   });
 
+  it('are not held until the old time comes again when the clock is set back', async () => {
+    await publish(DEAD, 'dead');
+    await breaker('open');
+    expect(await lease()).toEqual([]);
+    await breaker('close');
+    f.nowMs -= 3_600_000;
+    await pass(0);
+    expect(await lease()).toEqual([]);
+    expect(await f.engine.components.recurrings.renew(f.ns)).toBe(1);
+    await pass(0);
+    expect(idsOf(await lease())).toEqual(['dead']);
+  });
+
   it('hold no job whose concurrency key has the text of an origin', async () => {
     await f.engine.queues.change(f.ns, 'q', { maxRunningPerKey: 1 });
     await publish(DEAD, 'dead');

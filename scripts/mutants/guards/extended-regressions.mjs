@@ -36,6 +36,13 @@ export const EXTENDED_REGRESSIONS = [
     test: 'regressions of extended jobs › the wait for a rate › ends although the clock is set back by a day',
   },
   {
+    id: 'late-timers-run-now',
+    name: 'rates: held jobs do not wait for a clock that was set back',
+    off: 'remove',
+    spec: SPEC,
+    test: 'regressions of extended jobs › the wait for a rate › ends for the held jobs of a key when the clock is set back, and not early otherwise',
+  },
+  {
     id: 'new-data-loses-late-holders',
     name: 'leases: new data makes late holders lose a job',
     off: 'false',

@@ -187,7 +187,7 @@ export class Recurrings {
 
   /**
    * Computes the slots of all recurring jobs again that come late because Redis's clock was ahead, or by cron were computed with older time
-   * zones than this process has. Workers that were seen then were seen now.
+   * zones than this process has. Workers that were seen then were seen now, and timers that would come late run now.
    *
    * @returns how many
    */
@@ -205,10 +205,12 @@ export class Recurrings {
 
   private async repair(namespace: string): Promise<number> {
     let repaired = 0;
-    for (let skip = 0; skip >= 0;) {
-      const { raw } = await this.runner.run(repairTimes, namespace, { skip, limit: MOST_AT_ONCE });
-      this.scheduleWakeup(namespace, integerAt(raw, 4));
-      repaired += integerAt(raw, 3);
+    for (let skip = 0, skipTimers = 0; skip >= 0;) {
+      const args = { skip, skip_timers: skipTimers, limit: MOST_AT_ONCE };
+      const { raw } = await this.runner.run(repairTimes, namespace, args);
+      this.scheduleWakeup(namespace, integerAt(raw, 5));
+      repaired += integerAt(raw, 4);
+      skipTimers = integerAt(raw, 3);
       skip = integerAt(raw, 2);
     }
     return repaired;

@@ -17,7 +17,7 @@ export const SIGNATURES = {
   'extended/record_session': { keys: ['meta', 'due', 'workers'], args: ['clock_ms', 'deadline_ms', 'worker', 'ttr_ms', 'jobs', 'info', 'name', 'scope', 'most'], item: [] },
   'extended/record_workers': { keys: ['meta', 'due', 'workers'], args: ['clock_ms', 'deadline_ms', 'most'], item: ['worker'] },
   'extended/recover': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'queue', 'group'], item: ['id'] },
-  'extended/repair_times': { keys: ['meta', 'due', 'workers'], args: ['clock_ms', 'deadline_ms', 'skip', 'limit'], item: [] },
+  'extended/repair_times': { keys: ['meta', 'due', 'workers'], args: ['clock_ms', 'deadline_ms', 'skip', 'skip_timers', 'limit'], item: [] },
   'extended/run_recurring': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries'], args: ['clock_ms', 'deadline_ms', 'id', 'revision', 'quotas'], item: [] },
   'extended/run_timers': { keys: ['meta', 'queues', 'due', 'waiting', 'expiries', 'sending'], args: ['clock_ms', 'deadline_ms', 'limit', 'quotas', 'checks_rights'], item: [] },
   'extended/set_recurring': { keys: ['meta', 'due'], args: ['clock_ms', 'deadline_ms', 'id', 'revision', 'schedule', 'every_ms', 'first_ms', 'offset_ms', 'fields', 'body', 'needs', 'new_slots', 'complete', 'jitter', 'tzdata', 'most_bytes'], item: [] },
