@@ -211,6 +211,73 @@ describe('a strict order per concurrency key', () => {
     expect(await rest()).toBe('a1 a2');
   });
 
+  describe('a dependency on a later job of the key', () => {
+    const dependOn = (id: string, change: object): Promise<unknown> =>
+      f.engine.components.jobUpdater.change(f.ns, id, change);
+
+    it('is refused in the next step of a job that goes on in the same queue', async () => {
+      await put('a1');
+      const [first] = await take();
+      await put('a2 a3');
+      const goOn = (queue: string) =>
+        f.engine.settle.complete(f.ns, [
+          { id: 'a1', lease: first!.lease, next: { queue, dependsOn: ['a2'] } },
+        ]);
+      expect(await goOn('q')).toEqual(['dependency_cycle']);
+      expect(await stateOf('a1')).toBe('leased');
+      expect(await goOn('other')).toEqual(['done']);
+      expect(await rest()).toBe('a2 a3');
+      await f.pass(0);
+      expect(await stateOf('a1')).toBe('ready');
+    });
+
+    it.each([
+      ['added', { moreDependencies: ['b1', 'a2'] }],
+      ['set', { dependsOn: ['a2'] }],
+    ])('is refused for a waiting job when it is %s', async (_name, change) => {
+      await put('a1 a2 b1');
+      const code = 'dependency_cycle';
+      await expect(dependOn('a1', change)).rejects.toMatchObject({ code });
+      const [first, other] = await take();
+      await f.engine.settle.retry(f.ns, { ...failing(first!), delayMs: 30_000 });
+      await expect(dependOn('a1', change)).rejects.toMatchObject({ code });
+      await ack(other!);
+      await f.pass(30_100);
+      expect(await rest()).toBe('a1 a2');
+    });
+
+    it('is refused if the later one is not ready yet, too', async () => {
+      await put('a1');
+      await put('a2', { delayMs: 1_000 });
+      await put('a3', { dependsOn: ['a2'] });
+      for (const id of ['a2', 'a3'])
+        await expect(dependOn('a1', { moreDependencies: [id] })).rejects.toMatchObject({
+          code: 'dependency_cycle',
+        });
+    });
+
+    it.each([
+      ['another key', 'b2', {}],
+      ['another queue', 'a2', { queue: 'other' }],
+    ])('is none on a held job of %s', async (_name, id, more) => {
+      await f.engine.queues.change(f.ns, 'other', { order: 'strict' });
+      await put('a1 b1');
+      if (id === 'a2') await put('a0', more);
+      await put(id, more);
+      expect(await stateOf(id)).toBe('held');
+      await dependOn('a1', { moreDependencies: [id] });
+      expect(await stateOf('a1')).toBe('blocked');
+    });
+
+    it('is accepted for a held job, which is behind it', async () => {
+      await put('a1 a2 a3');
+      await dependOn('a2', { moreDependencies: ['a3'] });
+      expect(await rest()).toBe('a1 a3');
+      await f.pass(0);
+      expect(await rest()).toBe('a2');
+    });
+  });
+
   it('accepts a late ack of a job whose lease expired, and goes on', async () => {
     await put('a1 a2');
     const [first] = await take();

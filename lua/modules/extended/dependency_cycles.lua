@@ -1,5 +1,5 @@
 -- Cycles of dependencies, and whether a job may depend on others. Edges that this script will write are kept here, because it cannot read them yet.
---- @requires core/call, core/plan
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/settings
 --- @exports why_not
 
 local MOST_WAYS = 1000
@@ -42,10 +42,32 @@ local function leads(from, goals, kinds)
   return false
 end
 
+-- Whether another job is ready only after the job has ended: in a strict order the job keeps the slot of their key while it is blocked.
+local WAITING = { [READY] = true, [SCHEDULED] = true, [BLOCKED] = true, [HELD] = true }
+local function waits_behind(id, job)
+  local header = jobs.header_of(id)
+  local is_near = header and header.queue == job.queue and WAITING[header.state] and not is_expired(header)
+  local other = is_near and jobs.job_of(id, nil, header)
+  return other and not other.is_gone and other.x.ckey == job.x.ckey and not other.x.slot
+end
+
+local function follows(job, ids, queue)
+  local keeps_slot = job.x.slot and settings.settings_of(job.queue).strict and (not queue or registry.find_queue(queue) == job.queue)
+  if not keeps_slot then
+    return false
+  end
+  for _, id in ipairs(ids) do
+    if waits_behind(id, job) then
+      return true
+    end
+  end
+  return false
+end
+
 -- Why a job may not depend on others: an error code, nil if it may. The search for a cycle runs from both ends: along the dependents of the
--- job, and along the dependencies of the others.
+-- job, and along the dependencies of the others. queue: the one that it goes to, nil = it stays where it is.
 local MOST_NEEDS = 1000
-function why_not(job, ids, is_all)
+function why_not(job, ids, is_all, queue)
   if #ids == 0 then
     return nil
   end
@@ -54,7 +76,7 @@ function why_not(job, ids, is_all)
     goals[id] = true
   end
   local count = is_all and #ids or #ids + redis.call("SCARD", touch(needs_key(job.id))) + redis.call("SCARD", touch(named_key("m", job.id)))
-  local found = goals[job.id] or false
+  local found = goals[job.id] or --[[ guard: strict-slot-waits-for-no-later-job ]] follows(job, ids, queue)
   if not found and (job.x.users or new_ways.u[job.id]) then
     found = leads({ job.id }, goals, "uv")
     -- Sets of dependents may be out of date; sets of dependencies are not.

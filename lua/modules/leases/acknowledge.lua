@@ -32,7 +32,7 @@ function ack(job, options, bytes, code)
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
   local needs, refusal
   if options.next then
-    needs, refusal = move_on.next_needs(job, result)
+    needs, refusal = move_on.next_needs(job, result, options.next.queue)
     if not refusal and options.next.refuse_missing and --[[ guard: missing-dependency-refuses-move ]] dependencies.missing_of(needs) ~= "" then
       refusal = "missing_dependency"
     end

@@ -29,6 +29,13 @@ export const STRICT_ORDER = [
     test: `${ORDER} › puts a job that is ready again before all other keys: its key has waited`,
   },
   {
+    id: 'strict-slot-waits-for-no-later-job',
+    name: 'strict order: a job depends on no job that waits behind it',
+    off: { with: 'false' },
+    spec: SPEC,
+    test: `${ORDER} › a dependency on a later job of the key › is refused for a waiting job when it is %s`,
+  },
+  {
     id: 'moved-job-frees-its-key',
     name: 'strict order: a job that leaves its queue frees its key',
     off: { with: 'true or $&' },
