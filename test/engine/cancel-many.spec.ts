@@ -160,6 +160,34 @@ describe('a cancel of many jobs', () => {
     expect(await f.counts()).toMatchObject({ ready: 2, blocked: 120 });
   });
 
+  const former = (count: number): string[] =>
+    Array.from({ length: count }, (_, i) => `\0former-${String(i)}`);
+  const usersOf = (id: string): string => `{${f.ns}}u\0${id}`;
+
+  it('looks at 400 former dependents, and is refused if there are more', async () => {
+    const ids = Array.from({ length: 10 }, (_, i) => `j${String(i)}`);
+    for (const id of ids) await f.put(id);
+    await f.put('last', { dependsOn: ids });
+    // As jobs leave them that have failed by another dependency.
+    for (const id of ids) await redis.sadd(usersOf(id), ...former(41));
+    const before = await dump();
+
+    await expect(cancel([...ids, 'last'])).rejects.toMatchObject({ code: 'has_dependents', ids: ['j9'] });
+
+    expect(await dump()).toEqual(before);
+    for (const id of ids) await redis.srem(usersOf(id), former(41)[40]!);
+    expect(new Set(await outcomes([...ids, 'last']))).toEqual(new Set(['cancelled']));
+  });
+
+  it('is refused if one of them has had more than 200 dependents', async () => {
+    await f.put('a');
+    await f.put('last', { dependsOn: ['a'] });
+    await redis.sadd(usersOf('a'), ...former(200));
+    await expect(cancel(['a', 'last'])).rejects.toMatchObject({ dependents: [], ids: ['a'] });
+    await redis.srem(usersOf('a'), former(1)[0]!);
+    expect(await outcomes(['a', 'last'])).toEqual(['cancelled', 'cancelled']);
+  });
+
   it('cancels a job with 63 named dependents, and refuses it while a 64th is not named', async () => {
     await f.put('a');
     const ids = Array.from({ length: 63 }, (_, i) => `d${i}`);

@@ -84,6 +84,19 @@ describe('scripts of the extended path', () => {
       const leased = await lease(100);
       return () => f.engine.settle.complete(f.ns, leased);
     },
+    'cancel of 64 jobs on which 199 others depended each': async () => {
+      const round = await f.put('q');
+      const ids = Array.from({ length: 63 }, (_, i) => `${round}-${String(i)}`);
+      for (const id of ids) await f.put('q', { id, delayMs: 600_000 });
+      const last = await f.put('q', { dependsOn: ids });
+      await f.engine.pumpNow(f.ns);
+      const former = Array.from({ length: 198 }, (_, i) => `\0former-${String(i)}`);
+      for (const id of ids) await f.pool.read('SADD', `{${f.ns}}u\0${id}`, ...former);
+      return () =>
+        expect(f.engine.components.jobCanceller.cancelMany(f.ns, [...ids, last])).rejects.toMatchObject({
+          code: 'has_dependents',
+        });
+    },
     'failure of 100 rich jobs': () => Promise.resolve(() => bury(100)),
     'respawn of 200 dead jobs by filter': async () => {
       await bury(100);

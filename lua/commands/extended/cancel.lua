@@ -25,30 +25,19 @@ start_plan(due)
 
 -- Read.
 redis.call("EXISTS", meta, due, waiting, expiries)
-local reply, named, others, shown, has_others = { 0, now_floor, 0 }, {}, {}, {}, false
+local reply, named, others, is_needed = { 0, now_floor, 0 }, {}, {}, false
 for i = FIRST_ITEM, #ARGV do
   named[ARGV[i]] = true
 end
 for i = FIRST_ITEM, #ARGV do
-  local job, code, is_needed, ids = jobs.job_of(ARGV[i]), 0, false, {}
-  if cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not cancels.ended_code(job) then
-    is_needed, ids = dependents.has_dependents(job)
-  end
-  if is_needed and #ids == 0 then -- Too many jobs once depended on it to look at all of them.
-    code, has_others = 5, true
-  end
-  for _, id in ipairs(ids) do
-    -- guard: cancel-many-together
-    if not named[id] then
-      code, has_others = 5, true
-      others[#others + 1] = --[[ guard: cancel-many-names-once ]] not shown[id] and #others < dependents.MOST_SHOWN and id or nil
-      shown[id] = true
-    end
+  local job, code = jobs.job_of(ARGV[i]), 0
+  if cascade ~= "1" and --[[ guard: ended-jobs-stop-no-cancel ]] not cancels.ended_code(job) and dependents.has_others(job, named, others) then
+    code, is_needed = 5, true
   end
   reply[#reply + 1], reply[#reply + 2] = code, 0
 end
 -- guard: needed-not-cancelled-alone
-if has_others then
+if is_needed then
   for _, id in ipairs(others) do
     reply[#reply + 1] = id
   end

@@ -143,6 +143,20 @@ export const DEPENDENCIES = [
     test: 'a cancel of many jobs › reports a job that is done, whatever depends on it',
   },
   {
+    id: 'cancel-many-in-bounded-steps',
+    name: 'cancel of many: all jobs together look at a bounded number of dependents',
+    off: 'false',
+    spec: MANY,
+    test: 'a cancel of many jobs › looks at 400 former dependents, and is refused if there are more',
+  },
+  {
+    id: 'unseen-dependents-stop-a-cancel',
+    name: 'cancel: a dependent may be behind many former ones',
+    off: 'false',
+    spec: MANY,
+    test: 'a cancel of many jobs › is refused if one of them has had more than 200 dependents',
+  },
+  {
     id: 'cancel-many-names-once',
     name: 'cancel: a dependent is named once',
     off: 'remove',
