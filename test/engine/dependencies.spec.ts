@@ -97,6 +97,48 @@ describe('dependencies', () => {
     expect(await f.find('a')).toMatchObject({ state: 'ready', dependsOn: [] });
   });
 
+  describe('of a job with more than 40, which are stored in steps', () => {
+    const others = Array.from({ length: 41 }, (_, i) => `o${String(i).padStart(2, '0')}`);
+
+    it.each(['j', 'k'])('refuse circles before they are stored, too: on %s', async (needed) => {
+      for (const id of [...others, 'x']) await f.put(id);
+      await f.put('j', { dependsOn: [...others, 'x'] });
+      await f.put('k', { dependsOn: ['j'] });
+      for (const isStored of [false, true]) {
+        if (isStored) await f.pump();
+        await expect(
+          f.components.jobUpdater.change(f.ns, 'x', { moreDependencies: [needed] }),
+        ).rejects.toMatchObject({ code: 'dependency_cycle' });
+      }
+      expect((await f.work()).sort()).toEqual([...others, 'x']);
+    });
+
+    it('wait for no job that was missing at their publish', async () => {
+      for (const id of others) await f.put(id);
+      await f.put('j', { dependsOn: ['x', ...others, 'y'] });
+      await f.put('x', { dependsOn: ['j'] });
+      await f.pump();
+
+      expect((await f.work()).sort()).toEqual(others);
+      await f.pump();
+      const [job] = await f.lease();
+      expect(job?.id).toBe('j');
+      const missing = job?.extended?.dependencies?.filter(({ state }) => state === 'missing');
+      expect(missing?.map(({ id }) => id)).toEqual(['x', 'y']);
+      await f.components.leaseOperations.complete(f.ns, [job!]);
+      await f.pump();
+      expect(await f.work()).toEqual(['x']);
+      expect(await f.leftovers()).toEqual([]);
+    });
+
+    it('wait for none if all of them are missing', async () => {
+      await f.put('j', { dependsOn: others });
+      await f.pump();
+      expect(await f.work()).toEqual(['j']);
+      expect(await f.leftovers()).toEqual([]);
+    });
+  });
+
   it('make a job scheduled if its time is still to come, also when they are removed (Q7)', async () => {
     await f.put('a');
     await f.put('b', { dependsOn: ['a'], delayMs: 60_000 });

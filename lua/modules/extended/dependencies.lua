@@ -14,10 +14,10 @@ function ids_in(list)
   return ids
 end
 
--- Which of the ids no job has: their numbers, from 1, with commas. A finished job counts as one while it is kept.
+-- Which of the ids no job has: their numbers, from 1, with commas; of one list it is read once. A finished job counts as one while it is kept.
 function missing_of(ids)
   local numbers = {}
-  for n, id in ipairs(ids) do
+  for n, id in ipairs(ids.missing and {} or ids) do
     local job = jobs.known_jobs[id]
     if job == nil then
       job = read_job(id)
@@ -26,7 +26,8 @@ function missing_of(ids)
       numbers[#numbers + 1] = n
     end
   end
-  return table.concat(numbers, ",")
+  ids.missing = ids.missing or table.concat(numbers, ",")
+  return ids.missing
 end
 
 -- The jobs whose dependencies this script has counted.
@@ -162,11 +163,31 @@ end
 -- How many one script has time for; a timer handles the rest.
 ties_left = 40
 
+-- Those that there are, if missing_of has looked. Of the others the list of the job says so now: a job that gets such an id before all ties are stored is
+-- not meant.
+local function present_of(job, ids)
+  local missing, present, parts, list, at = {}, {}, {}, job.x.deps or "", 1
+  for n in string.gmatch(--[[ guard: later-job-is-not-tied ]] ids.missing or "", "%d+") do
+    missing[ids[tonumber(n)]] = true
+  end
+  for _, id in ipairs(ids) do
+    present[#present + 1] = not missing[id] and id or nil
+  end
+  while #present < #ids and at <= #list do
+    local entry = string.sub(list, at, at + string.byte(list, at) + 1)
+    parts[#parts + 1] = missing[string.sub(entry, 2, -2)] and string.sub(entry, 1, -2) .. dependency_list.LETTERS.missing or entry
+    at = at + #entry
+  end
+  jobs.put(job, "deps", #parts > 0 and table.concat(parts) or job.x.deps)
+  return present
+end
+
 -- Makes a job depend on others. Returns how one of them ended, if the job ends with it.
 function tie_all(job, ids)
   waiter(job)
   if #ids > ties_left then
     jobs.put(job, "waits", TYING)
+    ids = present_of(job, ids)
     for first = 1, #ids, 500 do
       edge(job, "SADD", named_key("m", job.id), unpack(ids, first, math.min(first + 499, #ids)))
     end
@@ -233,20 +254,16 @@ local function relist(job, more, less)
   return change + #added
 end
 
--- The job depends only on these from now on. The sets of dependents of the others are out of date then; their readers check.
-local function untie_all(job)
-  waiter(job)
-  job.unmet, job.failed, job.taken_away = 0, 0, { all = true }
-  forget_needs(job)
-  jobs.put(job, "edges", nil)
-  readers.let_go(job, true)
-  jobs.put(job, "deps", nil)
-end
-
 -- Other dependencies: `less` go, `more` are added. Returns how one ended, if the job ends with it.
 function retie(job, wish, more, less)
   if wish.only then
-    untie_all(job)
+    -- The sets of dependents of the others are out of date then; their readers check.
+    waiter(job)
+    job.unmet, job.failed, job.taken_away = 0, 0, { all = true }
+    forget_needs(job)
+    jobs.put(job, "edges", nil)
+    readers.let_go(job, true)
+    jobs.put(job, "deps", nil)
     jobs.put(job, "results_of", wish.results_of)
   elseif #more > 0 and wish.results_of ~= job.x.results_of then
     -- Two tokens have named dependencies: what only one of them may read is for neither.

@@ -42,6 +42,18 @@ local function leads(from, goals, kinds)
   return false
 end
 
+-- Whether a job may have dependencies that are still to be stored (timers/dependents): the sets of their dependents lack it until then.
+local MOST_DUE = 32
+local function is_tying()
+  local due = redis.call("ZRANGEBYSCORE", touch(namespace_key("timers")), "-inf", text_of(now_floor), "LIMIT", 0, MOST_DUE)
+  for _, timer in ipairs(due) do
+    if string.sub(timer, 1, 1) == "N" then
+      return true
+    end
+  end
+  return #due == MOST_DUE
+end
+
 -- Whether another job is ready only after the job has ended: in a strict order the job keeps the slot of their key while it is blocked.
 local WAITING = { [READY] = true, [SCHEDULED] = true, [BLOCKED] = true, [HELD] = true }
 local function waits_behind(id, job)
@@ -77,12 +89,16 @@ function why_not(job, ids, is_all, queue)
   end
   local count = is_all and #ids or #ids + redis.call("SCARD", touch(needs_key(job.id))) + redis.call("SCARD", touch(named_key("m", job.id)))
   local found = goals[job.id] or --[[ guard: strict-slot-waits-for-no-later-job ]] follows(job, ids, queue)
-  if not found and (job.x.users or new_ways.u[job.id]) then
-    found = leads({ job.id }, goals, "uv")
+  if not found then
+    if job.x.users or new_ways.u[job.id] then
+      found = leads({ job.id }, goals, "uv")
+    end
     -- Sets of dependents may be out of date; sets of dependencies are not.
-    if found ~= false then
+    if found ~= false or --[[ guard: untied-circle-refused ]] is_tying() then
       local is_sure = leads(ids, { [job.id] = true }, "nm")
-      found = is_sure == nil and found or is_sure
+      if is_sure ~= nil then
+        found = is_sure
+      end
     end
   end
   -- guard: dependency-circle-refused

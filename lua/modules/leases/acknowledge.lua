@@ -33,7 +33,7 @@ function ack(job, options, bytes, code)
   local needs, refusal
   if options.next then
     needs, refusal = move_on.next_needs(job, result, options.next.queue)
-    if not refusal and options.next.refuse_missing and --[[ guard: missing-dependency-refuses-move ]] dependencies.missing_of(needs) ~= "" then
+    if not refusal and dependencies.missing_of(needs) ~= "" and --[[ guard: missing-dependency-refuses-move ]] options.next.refuse_missing then
       refusal = "missing_dependency"
     end
     -- Each dependency adds to two keys.

@@ -30,7 +30,7 @@ local function spawn(id, child, recurring, options, slot)
   if not quota_room.has_room_for_queue(options.queue) then
     return "quota"
   end
-  if options.refuse_missing and --[[ guard: missing-dependency-skips-slot ]] dependencies.missing_of(options.needs) ~= "" then
+  if dependencies.missing_of(options.needs) ~= "" and --[[ guard: missing-dependency-skips-slot ]] options.refuse_missing then
     return "missing_dependency"
   end
   new_jobs.use_defaults(options)
