@@ -127,6 +127,22 @@ describe('limits of a namespace', () => {
         expect((await f.engine.queues.peek(f.ns, 'q'))?.id).toBe(fresh);
       });
 
+      it('allow a replacement by a recurring job in a full queue, but no additional job', async () => {
+        const f = await withQuotas({ jobsPerQueue: 1 });
+        const { recurrings } = f.engine.components;
+        const template = { queue: 'q', body: Buffer.from('x') };
+        await recurrings.set(f.ns, { id: 'r', schedule: { everyMs: 1_000 }, overlap: 'replace', template });
+        for (const made of [1, 2, 3]) {
+          await f.pass(made === 1 ? 0 : 1_000);
+          expect(await recurrings.get(f.ns, 'r')).toMatchObject({ made, skipped: 0 });
+          expect(await f.counts()).toMatchObject({ ready: 1 });
+        }
+        await recurrings.set(f.ns, { id: 's', schedule: { everyMs: 1_000 }, overlap: 'replace', template });
+        await f.pass(0);
+        expect(await recurrings.get(f.ns, 's')).toMatchObject({ made: 0, lastSkip: { reason: 'quota' } });
+        expect(await f.audit()).toEqual([]);
+      });
+
       it('keep the old job when the new one is refused', async () => {
         const f = await withQuotas({ bytes: 10 });
         const old = await f.publish('q', { text: '0123456789' });

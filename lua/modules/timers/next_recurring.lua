@@ -1,5 +1,5 @@
 -- The next job of a recurring job: its id, and how it is stored.
---- @requires core/call, core/plan, queues/registry, extended/jobs, extended/new_jobs, extended/unique_claims, extended/unique_keys
+--- @requires core/call, core/header, core/plan, queues/registry, extended/jobs, extended/new_jobs, extended/unique_claims, extended/unique_keys
 --- @requires extended/dependencies, limits/quota_room, limits/queue_settings, timers/steps
 --- @exports spawn_next
 
@@ -25,6 +25,17 @@ local function free_child(id, n)
   end
 end
 
+-- The room of the job whose place the next one takes: it is there while its room is looked for, and claim_key gives it back for good. sign: 1 or -1.
+local function lend_room(options, sign)
+  local holder = options.unique and options.unique.mode == "replace" and unique_keys.holder_of(options.x.unique)
+  local old = holder and not holder.is_new and holder.job
+  if old and old.state ~= LEASED then
+    local bytes = old.flags >= COUNTED and jobs.body_bytes_of(old) + (old.x.beside or 0) or 0
+    -- guard: recurring-replaces-in-full-queue
+    quota_room.add_room(old.queue, sign, sign * bytes)
+  end
+end
+
 -- A job of a recurring job, published at the time of its slot. Returns nil; or why not, if a quota, its unique key or a dependency forbids it: then nothing is planned.
 local function spawn(id, child, recurring, options, slot)
   if not quota_room.has_room_for_queue(options.queue) then
@@ -34,7 +45,11 @@ local function spawn(id, child, recurring, options, slot)
     return "missing_dependency"
   end
   new_jobs.use_defaults(options)
-  if quota_room.room_for_job(registry.number_of(options.queue), #recurring.body + quota_room.new_beside_bytes(options)) ~= "0" or quota_room.room_for_keys(options) ~= "0" then
+  lend_room(options, 1)
+  local bytes = #recurring.body + quota_room.new_beside_bytes(options)
+  local has_room = quota_room.room_for_job(registry.number_of(options.queue), bytes) == "0" and quota_room.room_for_keys(options) == "0"
+  lend_room(options, -1)
+  if not has_room then
     return "quota"
   elseif unique_claims.claim_key(options, child, recurring.body) ~= "0" then
     return recurring.has_overlap and "overlap" or "unique_key"

@@ -127,6 +127,13 @@ export const QUOTA = [
     test: `${KEPT} › count unique keys that are held for a time`,
   },
   {
+    id: 'recurring-replaces-in-full-queue',
+    name: 'quotas: the next job of a recurring one takes the room of the job that it replaces',
+    off: 'remove',
+    spec: QUOTAS,
+    test: 'limits of a namespace › quotas › quotas on jobs of a queue › allow a replacement by a recurring job in a full queue, but no additional job',
+  },
+  {
     id: 'queue-made-within-quota',
     name: 'quotas: settings make no queue beyond the quota on queues',
     off: 'false',
