@@ -83,6 +83,13 @@ describe('an explanation', () => {
       const { pauses } = await given<{ pauses: { ends_at: string }[] }>('GET', `queues/${queue}`);
       expect(found.next_at).toBe(pauses[0]?.ends_at);
       expect((await ofQueue(queue)).also.map((one) => one.cause)).toContain(cause);
+      const leased = await given<{ jobs: object[] }>('POST', 'leases', { queues: [queue] });
+      expect(leased.jobs).toEqual([]);
+      // A lease request holds the jobs of a paused concurrency key.
+      const isHeld = 'concurrency_key' in jobs;
+      expect((await ofQueue(queue)).cause).toBe(isHeld ? 'empty' : cause);
+      await publish({ queue, type: 'other' });
+      expect((await ofQueue(queue)).cause).toBe('flowing');
       await doRemedy(found);
       expect((await ofJob(id)).cause).not.toBe(cause);
     },

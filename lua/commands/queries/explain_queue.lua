@@ -5,7 +5,8 @@ KEYS meta, queues, waiting, targets, requested
 ARGV clock_ms, deadline_ms, queue
 
 Returns {status, now_ms, (name, value) × N}. Exists: 1 = there is such a queue; types: (type, ready jobs, since when the first one is ready, last request
-that takes them, until when one waits) of those that come first; the rest as in queues/queue_facts.
+that takes them, until when one waits) of those that come first; ready_of_paused_keys: how many are of fair keys that are paused; the rest as in
+queues/queue_facts.
 Cost: O(1).
 ]]
 

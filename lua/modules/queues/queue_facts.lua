@@ -1,5 +1,5 @@
 -- What decides whether the jobs of a queue run: its settings and counts, its push target, who sends lease requests for it, and whether Redis is full.
---- @requires core/call, queues/registry, queues/notify, queues/type_keys, queues/lease_requests, queues/pace, extended/settings, limits/rates
+--- @requires core/call, queues/registry, queues/notify, queues/type_keys, queues/fair_keys, queues/lease_requests, queues/pace, extended/settings, limits/rates
 --- @requires limits/store_room
 --- @exports add_queue_facts, add_type_requests, add_types
 
@@ -120,12 +120,24 @@ local function types_of(keys, name, number, ready)
   return types
 end
 
--- Of the lists by type. keys: waiting, requested.
+-- Ready jobs of fair keys that are paused.
+local function ready_of_paused_keys(number)
+  local count, pauses = 0, settings.settings_of(number).pauses
+  for key in pairs(pauses and pauses.f or {}) do
+    local list = fair_keys.fair_list_key(number, fair_keys.list_name_of(key))
+    redis.call("EXISTS", meta_key, list)
+    count = count + redis.call("ZCARD", list)
+  end
+  return count
+end
+
+-- Of the lists by type, and of those of fair keys that are paused. keys: waiting, requested.
 function add_types(add, keys, name, number)
   redis.call("EXISTS", meta_key, type_keys.directory_key(number))
   add("by_type", registry.is_by_type(number) and "1" or "0")
   add("types", types_of(keys, name, number, counts_of(number)[1]))
   add("types_count", redis.call("ZCARD", type_keys.directory_key(number)))
+  add("ready_of_paused_keys", ready_of_paused_keys(number))
 end
 
 -- add: takes a name and a value. keys: waiting, targets, requested. number: nil = there is no such queue.

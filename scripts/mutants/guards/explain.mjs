@@ -15,6 +15,27 @@ export const EXPLAIN = [
     test: 'the sentence of a cause › names what gave a scheduled job its due time last',
   },
   {
+    id: 'grace-ends-before-lease',
+    name: 'explain: the end of the grace of a cancel is told if it comes first',
+    off: { with: 'leaseEndsAtMs' },
+    spec: 'src/engine/explain/causes.spec.ts',
+    test: 'the sentence of a cause › says of a job that is being cancelled when its lease ends: with the grace, or before',
+  },
+  {
+    id: 'paused-types-do-not-flow',
+    name: 'explain: a queue whose ready types are all paused does not flow',
+    off: 'true',
+    spec: 'src/engine/explain/causes.spec.ts',
+    test: 'the causes of a queue that is leased by type › begin with a pause if no ready job is of a type that is leased',
+  },
+  {
+    id: 'paused-keys-do-not-flow',
+    name: 'explain: a queue whose ready jobs are all of paused fair keys does not flow',
+    off: 'false',
+    spec: 'src/engine/explain/causes.spec.ts',
+    test: 'the causes of a queue that is leased by type › begin with a pause if all ready jobs are of paused fair keys',
+  },
+  {
     id: 'unread-dependencies-are-not-hidden',
     name: 'explain: dependencies that were not read are not called hidden',
     off: { with: 'job.dependsOn.length + failed.length - seen.size' },

@@ -17,7 +17,7 @@ const QUEUE: QueueReasons = {
   ...{ counts: { ...NO_JOBS, ready: 1 }, rateAtMs: null, isAwaited: false, requests: [], target: null },
   pace: { leased: 0, withinMs: 45_000 },
   lastRequest: { queue: 'mail', atMs: NOW_MS - 1_000, worker: null },
-  ...{ isByType: false, types: [], hasMoreTypes: false },
+  ...{ isByType: false, types: [], hasMoreTypes: false, readyOfPausedKeys: 0 },
 };
 const JOB = {
   ...{ id: 'order-1', queue: 'mail', state: 'ready', type: null, attempts: 0, worker: null, failure: null },
@@ -84,6 +84,20 @@ describe('the sentence of a cause', () => {
       'the loop pump of this server failed 2026-01-01T12:00:00.000Z',
     );
     expect(late({ nextRunMs: NOW_MS })).toContain('the pump is late');
+  });
+
+  it('says of a job that is being cancelled when its lease ends: with the grace, or before', () => {
+    const endOf = (leaseEndsAtMs: number, ...revokedAtMs: number[]): number | null => {
+      const timeline = revokedAtMs.map((ms) => ({ what: 'cancel_requested', atMs: NOW_MS, revokedAtMs: ms }));
+      const found = causeOf({ state: 'leased', cancelRequested: true, leaseEndsAtMs, timeline });
+      const [at] = / \(in .*\)/.exec(found.message) ?? [];
+      expect([found.cause, at]).toEqual(['cancel_requested', expect.any(String)]);
+      return found.nextAtMs && found.nextAtMs - NOW_MS;
+    };
+    expect(endOf(NOW_MS + 9_000, NOW_MS + 5_000)).toBe(5_000);
+    expect(endOf(NOW_MS + 9_000, NOW_MS + 5_000, NOW_MS + 2_000)).toBe(2_000);
+    expect(endOf(NOW_MS + 1_000, NOW_MS + 5_000)).toBe(1_000);
+    expect(endOf(NOW_MS + 9_000)).toBe(9_000);
   });
 
   it('calls a worker silent from half of the time to run of its session on', () => {
@@ -432,6 +446,32 @@ describe('the causes of a queue that is leased by type', () => {
     expect(names({ types: [typeOf('fax', NOW_MS)] })).toEqual(['flowing']);
     expect(names({ types, lastRequest: null })).toEqual(['no_worker']);
     expect(names({ types, rateAtMs: NOW_MS + 1 })).toEqual(['rate', 'no_worker_for_type']);
+  });
+
+  it('begin with a pause if no ready job is of a type that is leased', () => {
+    const pause = { pausedAtMs: NOW_MS, pausedBy: null, note: null, endsAtMs: null };
+    const pauses = [
+      { ...pause, type: 'other' },
+      { ...pause, type: 'fax' },
+      { ...pause, type: null },
+    ];
+    const settings = { ...SETTINGS, pauses };
+    const types = [typeOf('fax', NOW_MS), typeOf(null, NOW_MS)];
+    expect(names({ settings, types })).toEqual(['type_paused']);
+    const [first] = causesOfQueue({ ...QUEUE, settings, types }, SERVER);
+    expect(first?.facts).toMatchObject({ type: 'fax' });
+    expect(names({ settings, types: [...types, typeOf('sms', NOW_MS)] })).toEqual(['flowing', 'type_paused']);
+    expect(names({ settings, types, hasMoreTypes: true })).toEqual(['flowing', 'type_paused']);
+    expect(names({ settings, types: [...types, typeOf('sms', null)] })).toEqual([
+      ...['type_paused', 'no_worker_for_type'],
+    ]);
+  });
+
+  it('begin with a pause if all ready jobs are of paused fair keys', () => {
+    const pause = { pausedAtMs: NOW_MS, pausedBy: null, note: null, endsAtMs: null, fairKey: 'a' };
+    const paused = { settings: { ...SETTINGS, pauses: [pause] }, readyOfPausedKeys: 2 };
+    expect(names({ ...paused, counts: { ...NO_JOBS, ready: 2 } })).toEqual(['key_paused']);
+    expect(names({ ...paused, counts: { ...NO_JOBS, ready: 3 } })).toEqual(['flowing', 'key_paused']);
   });
 
   it('name 16 types, and say that there may be more', () => {

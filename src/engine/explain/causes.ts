@@ -2,13 +2,7 @@ import { type Cause, type Explanation, MAX_SENTENCE } from '../../contract/expla
 import { isoTime, isoTimeOrNull } from '../../domain/iso-time.js';
 import { cause, type Known, type KnownJob, type Reason } from './cause.js';
 import { JOB_REASONS } from './job-causes.js';
-import {
-  flowing,
-  hasOnlyTypesWithoutWorker,
-  noWorkerForTypes,
-  QUEUE_REASONS,
-  someJobsPaused,
-} from './queue-causes.js';
+import { flowing, hasJobsToLease, noWorkerForTypes, QUEUE_REASONS, someJobsPaused } from './queue-causes.js';
 import type { JobEnd, JobReasons, QueueReasons, RecurringReasons, ServerReasons } from './reasons.js';
 import { RECURRING_REASONS } from './recurring-causes.js';
 import { remediesOf } from './remedies.js';
@@ -19,11 +13,11 @@ export function causesOfJob(reasons: JobReasons, server: ServerReasons): Cause[]
   return holding<KnownJob>(JOB_REASONS, { ...knownOf(reasons.queue, server), reasons });
 }
 
-/** Why a queue gives no jobs: the first is the cause. `flowing` if nothing holds back its jobs, or those of some types. */
+/** Why a queue gives no jobs: the first is the cause. `flowing` if nothing holds back its jobs, or some of them. */
 export function causesOfQueue(queue: QueueReasons, server: ServerReasons): Cause[] {
   const known = knownOf(queue, server);
   const causes = holding<Known>(QUEUE_REASONS, known);
-  const isFlowing = causes.length === 0 && !hasOnlyTypesWithoutWorker(known);
+  const isFlowing = causes.length === 0 && hasJobsToLease(known);
   return [
     ...(isFlowing ? [flowing(known)] : causes),
     ...holding<Known>([someJobsPaused, noWorkerForTypes], known),

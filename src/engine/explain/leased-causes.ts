@@ -63,14 +63,21 @@ function leaseEnded({ reasons, nowMs, remedies }: KnownJob): Cause | null {
 }
 
 function cancelRequested({ reasons, nowMs, remedies }: KnownJob): Cause | null {
-  const { state, cancelRequested: isRequested, leaseEndsAtMs, id } = reasons.job;
+  const { state, cancelRequested: isRequested, leaseEndsAtMs, timeline, id } = reasons.job;
   if (state !== 'leased' || !isRequested) return null;
-  const sinceMs = reasons.job.timeline.findLast(({ what }) => what === 'cancel_requested')?.atMs ?? null;
-  const until = leaseEndsAtMs === null ? '' : ` Its lease ends at ${moment(leaseEndsAtMs, nowMs)}.`;
+  const request = timeline.findLast(({ what }) => what === 'cancel_requested');
+  const ends = [leaseEndsAtMs, request?.['revokedAtMs']].filter((ms) => typeof ms === 'number');
+  // The grace ends the lease, or the lease ends before.
+  const endsAtMs = ends.length === 0 ? null : /* guard: grace-ends-before-lease */ Math.min(...ends);
+  const until = endsAtMs === null ? '' : ` Its lease ends at ${moment(endsAtMs, nowMs)}.`;
   return cause(
     'cancel_requested',
     `A cancel is requested, and ${lowerFirst(holderOf(reasons))} has not answered it.${until}`,
-    { facts: leaseFacts(reasons), sinceMs, nextAtMs: leaseEndsAtMs, remedies: [remedies.revoke(id)] },
+    {
+      facts: leaseFacts(reasons),
+      ...{ sinceMs: request?.atMs ?? null, nextAtMs: endsAtMs },
+      remedies: [remedies.revoke(id)],
+    },
   );
 }
 

@@ -48,6 +48,7 @@ export function queueOf(queue: string, parts: Parts, nowMs: number, exists: bool
     ),
     target: targetOf(listOf(parts.get('target')).map(textOf), nowMs),
     ...typesOf(parts, nowMs),
+    readyOfPausedKeys: Number(textOf(parts.get('ready_of_paused_keys'))),
   };
 }
 

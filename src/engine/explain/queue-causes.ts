@@ -85,12 +85,17 @@ export function jobsPaused(known: KnownJob): Cause | null {
   return pause === undefined ? null : pauseCause(known, pause, 'The job is not leased');
 }
 
-/** Some jobs of a queue are paused, the others not. */
+/** Some jobs of a queue are paused: of several pauses it names one that holds ready jobs. */
 export function someJobsPaused(known: Known): Cause | null {
-  const [first, ...others] = known.queue.settings.pauses;
-  if (first === undefined) return null;
-  const more = others.length === 0 ? '' : `, and ${count(others.length, 'other pause')} hold others`;
-  return pauseCause(known, first, `Some jobs are not leased${more}`);
+  const { types, readyOfPausedKeys, settings } = known.queue;
+  const { pauses } = settings;
+  const holdsSome = ({ type, fairKey }: Pause): boolean =>
+    fairKey === undefined ? types.some((one) => one.type === type) : readyOfPausedKeys > 0;
+  const pause = pauses.find(holdsSome) ?? pauses[0];
+  if (pause === undefined) return null;
+  const others = pauses.length - 1;
+  const more = others === 0 ? '' : `, and ${count(others, 'other pause')} hold others`;
+  return pauseCause(known, pause, `Some jobs are not leased${more}`);
 }
 
 export function draining({ queue: { queue, settings, counts }, nowMs, remedies }: Known): Cause | null {
@@ -255,10 +260,15 @@ function typesWithoutWorker({ queue: { target, types }, nowMs }: Known): TypeSee
   );
 }
 
-/** True if no ready job is of a type that a worker asks for, as far as its types were looked at. */
-export function hasOnlyTypesWithoutWorker(known: Known): boolean {
-  const { types } = known.queue;
-  return types.length > 0 && typesWithoutWorker(known).length === types.length;
+/** True if a ready job is neither paused nor of a type that no worker asks for, as far as its types were looked at. */
+export function hasJobsToLease(known: Known): boolean {
+  const { types, hasMoreTypes, readyOfPausedKeys, counts, settings } = known.queue;
+  if (/* guard: paused-keys-do-not-flow */ readyOfPausedKeys >= counts.ready) return false;
+  const without = typesWithoutWorker(known);
+  const paused = new Set(settings.pauses.map(({ type }) => type));
+  const isLeased = (one: TypeSeen): boolean =>
+    !without.includes(one) && /* guard: paused-types-do-not-flow */ !paused.has(one.type);
+  return types.length === 0 || types.some(isLeased) || (hasMoreTypes && without.length === 0);
 }
 
 /** Workers ask for other types of its ready jobs, or of jobs that it may get. */

@@ -70,6 +70,8 @@ export interface QueueReasons {
   readonly types: readonly TypeSeen[];
   /** True if more types than these have ready jobs. */
   readonly hasMoreTypes: boolean;
+  /** Ready jobs of fair keys that are paused. Read of a queue, not of its jobs. */
+  readonly readyOfPausedKeys: number;
 }
 
 /** A job that another one waits for. */
