@@ -94,6 +94,9 @@ describe('a fair queue over HTTP', () => {
       facts: { fair_key: 'a', keys_before: 2, jobs_in_front: 0 },
       remedies: [{ call: expect.stringContaining('leases') as unknown }],
     });
+    await given('POST', `queues/${queue}/pause`, { fair_key: 'b' });
+    const explainedAgain = await given('GET', `jobs/${ids[1]!}/explain`);
+    expect(explainedAgain).toMatchObject({ facts: { keys_before: 1 } });
     const [plain] = await publishAll(queue, undefined);
     expect(await given('GET', `jobs/${plain!}/explain`)).toMatchObject({
       cause: 'fair_turn',

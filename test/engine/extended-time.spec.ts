@@ -97,6 +97,23 @@ describe('scripts of the extended path', () => {
           code: 'has_dependents',
         });
     },
+    'explanation of a job of a queue that was fair': async () => {
+      const queue = await f.publish('q');
+      await f.engine.queues.change(f.ns, queue, { fair: true });
+      const attributes = Object.fromEntries(
+        Array.from({ length: 16 }, (_, i) => [`a${String(i)}`, 'x'.repeat(200)]),
+      );
+      await seed(1_600, { queue, fairKey: 'k', attributes });
+      const last = await f.put(queue, { fairKey: 'k' });
+      await f.engine.queues.change(f.ns, queue, { fair: false });
+      // The jobs stay in their order, in steps.
+      for (let i = 0; i < 40; i++) await f.engine.pumpNow(f.ns);
+      return async () =>
+        expect(await f.engine.explain.job(f.ns, last)).toMatchObject({
+          front: { older: 500, isExact: false },
+          turn: null,
+        });
+    },
     'failure of 100 rich jobs': () => Promise.resolve(() => bury(100)),
     'respawn of 200 dead jobs by filter': async () => {
       await bury(100);

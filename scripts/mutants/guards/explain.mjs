@@ -36,6 +36,20 @@ export const EXPLAIN = [
     test: 'the causes of a queue that is leased by type › begin with a pause if all ready jobs are of paused fair keys',
   },
   {
+    id: 'paused-keys-have-no-turn',
+    name: 'explain: fair keys that are paused do not come before a job',
+    off: 'remove',
+    spec: 'test/api/fair-queues.spec.ts',
+    test: 'a fair queue over HTTP › says that other keys have their turn before the one of a job',
+  },
+  {
+    id: 'explain-reads-some-jobs',
+    name: 'explain: a bounded number of jobs is read to count those before one',
+    off: { with: 'most' },
+    spec: 'test/engine/extended-time.spec.ts',
+    test: 'scripts of the extended path › hold Redis only briefly: %s',
+  },
+  {
     id: 'unread-dependencies-are-not-hidden',
     name: 'explain: dependencies that were not read are not called hidden',
     off: { with: 'job.dependsOn.length + failed.length - seen.size' },
