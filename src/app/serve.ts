@@ -83,7 +83,7 @@ class Signals {
       let seen = 0;
       const onSignal = (signal: NodeJS.Signals): void => {
         seen += 1;
-        if (seen > 1) return this.onSecond();
+        if (seen > 1) this.onSecond();
         end.abort();
         resolve(signal);
       };

@@ -97,7 +97,7 @@ describe('dependencies', () => {
     expect(await f.find('a')).toMatchObject({ state: 'ready', dependsOn: [] });
   });
 
-  describe('of a job with more than 40, which are stored in steps', () => {
+  describe('more than 40 of a job', () => {
     const others = Array.from({ length: 41 }, (_, i) => `o${String(i).padStart(2, '0')}`);
 
     it.each(['j', 'k'])('refuse circles before they are stored, too: on %s', async (needed) => {

@@ -231,7 +231,7 @@ describe('a pool moved to another Redis', () => {
       expect(await made(next)).toEqual(['tick-2']);
     });
 
-    describe('of which one Redis is full', () => {
+    describe('one full Redis', () => {
       let full: Redis;
       const fill = (which: 0 | 1): Promise<unknown> => {
         full = clients[which];

@@ -24,27 +24,27 @@ local aside = key .. ":leaving"
 redis.call("EXISTS", meta, key, aside)
 
 -- What stays: the numbers of the last batches, as a batch whose answer was lost comes again. Also returns whether there is more than that.
-local function marks_of_day()
-  local fields, marks, has_tallies = redis.call("HGETALL", key), {}, false
+local function last_batches_of_day()
+  local fields, batches, has_tallies = redis.call("HGETALL", key), {}, false
   for i = 1, #fields, 2 do
     local is_mark = string.sub(fields[i], 1, 1) == ":"
     has_tallies = has_tallies or not is_mark
     if is_mark and fields[i] ~= ":queues" then
-      marks[#marks + 1], marks[#marks + 2] = fields[i], fields[i + 1]
+      batches[#batches + 1], batches[#batches + 2] = fields[i], fields[i + 1]
     end
   end
-  return marks, has_tallies
+  return batches, has_tallies
 end
 
 local function set_aside()
-  local marks, has_tallies = marks_of_day()
+  local batches, has_tallies = last_batches_of_day()
   if not has_tallies then
     return
   end
   redis.call("RENAME", key, aside)
   local ttl_ms = redis.call("PTTL", aside)
-  if --[[ guard: taken-day-keeps-its-marks ]] #marks > 0 then
-    redis.call("HSET", key, unpack(marks))
+  if --[[ guard: taken-day-keeps-its-batches ]] #batches > 0 then
+    redis.call("HSET", key, unpack(batches))
     if ttl_ms > 0 then
       redis.call("PEXPIRE", key, ttl_ms)
     end

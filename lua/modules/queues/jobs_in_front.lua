@@ -59,13 +59,13 @@ local MOST_READ = 500
 
 -- Whether another job was published before the job; nil = there is no such job.
 local function is_older(id, job)
-  local put, own = redis.call("HGET", extras_key(id), "put"), publish_order.published_at(job)
-  if not put then
+  local published, own = redis.call("HGET", extras_key(id), "put"), publish_order.published_at(job)
+  if not published then
     redis.call("EXISTS", meta_key, job_key(id), extras_key(id))
     local other = read_job(id)
-    put = other and (publish_time(id, other) or now_floor)
+    published = other and (publish_time(id, other) or now_floor)
   end
-  local at = put and tonumber(put)
+  local at = published and tonumber(published)
   return at and (at < own or at == own and ranks.is_behind(job.id, id))
 end
 

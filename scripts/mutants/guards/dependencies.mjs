@@ -147,14 +147,14 @@ export const DEPENDENCIES = [
     name: 'dependencies: a circle through ones that are not stored yet is refused',
     off: 'false',
     spec: SPEC,
-    test: 'dependencies › of a job with more than 40, which are stored in steps › refuse circles before they are stored, too: on %s',
+    test: 'dependencies › more than 40 of a job › refuse circles before they are stored, too: on %s',
   },
   {
     id: 'later-job-is-not-tied',
     name: 'dependencies: a job that was missing at a publish is not waited for later',
     off: { with: '""' },
     spec: SPEC,
-    test: 'dependencies › of a job with more than 40, which are stored in steps › wait for no job that was missing at their publish',
+    test: 'dependencies › more than 40 of a job › wait for no job that was missing at their publish',
   },
   {
     id: 'cancel-many-in-bounded-steps',

@@ -167,14 +167,14 @@ export const PURGES_AND_MOVES = [
     name: `move: a record for which the new store has no room ${String(what)}`,
     off: /** @type {import('../guards.mjs').Guard['off']} */ (off),
     spec: MOVING_SPEC,
-    test: 'a pool moved to another Redis › a pool with recurring jobs during a move › of which one Redis is full › shows all of them and the queues, if it is the new one',
+    test: 'a pool moved to another Redis › a pool with recurring jobs during a move › one full Redis › shows all of them and the queues, if it is the new one',
   })),
   {
     id: 'full-store-is-scanned',
     name: 'move: an old store that is full is scanned all the same',
     off: 'true',
     spec: MOVING_SPEC,
-    test: 'a pool moved to another Redis › a pool with recurring jobs during a move › of which one Redis is full › has all of them in the new one, if it is the old one',
+    test: 'a pool moved to another Redis › a pool with recurring jobs during a move › one full Redis › has all of them in the new one, if it is the old one',
   },
   {
     id: 'queue-is-made-in-both-stores',
@@ -194,7 +194,7 @@ export const PURGES_AND_MOVES = [
     test: "lmstfy's calls during a move › a pool that moves to another Redis › destroys and purges nothing of a queue while the new pool is unreachable",
   })),
   {
-    id: 'taken-day-keeps-its-marks',
+    id: 'taken-day-keeps-its-batches',
     name: 'move: a batch of statistics that is sent again after they have moved is not counted again',
     off: 'false',
     spec: MOVING_SPEC,

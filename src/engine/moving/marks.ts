@@ -1,4 +1,5 @@
 import { QueueError } from '../../domain/errors.js';
+import { asError, isAway, poolMoving } from './move-errors.js';
 import type { Engine } from '../engine.js';
 import type { MoverOfCalls } from './record-mover.js';
 
@@ -185,24 +186,6 @@ export async function follow<T>(
   }
 }
 
-/** The error of a call that is refused. @param what is refused */
-export function poolMoving(what: string): QueueError {
-  return new QueueError(
-    'pool_moving',
-    `the pool is being moved: ${what} is refused until the move has ended`,
-  );
-}
-
-/** The error of a call that needs the old pool. */
-export function oldIsAway(): QueueError {
-  return new QueueError('pool_unavailable', 'the pool that is drained is not available');
-}
-
-/** The error of a call that needs the new pool. */
-export function newIsAway(): QueueError {
-  return new QueueError('pool_unavailable', 'the pool that takes its place is not available');
-}
-
 /** True for a result that is not null. */
 export function isFound(result: unknown): boolean {
   return result !== null;
@@ -266,19 +249,4 @@ function orMissing<R>(call: Promise<R>): Promise<{ readonly found: R } | { reado
 function awayOrThrow(error: unknown): unknown {
   if (!isAway(error)) throw error;
   return error;
-}
-
-/** An error of a pool, to be thrown. */
-export function asError(failure: unknown): Error {
-  return failure instanceof Error ? failure : new Error('the pool failed', { cause: failure });
-}
-
-/** True if the error means that a pool cannot be used now. */
-export function isAway(error: unknown): boolean {
-  return error instanceof QueueError && (error.code === 'pool_unavailable' || error.code === 'disk_full');
-}
-
-/** True if a store had no room. */
-export function isFull(error: unknown): boolean {
-  return error instanceof QueueError && error.code === 'store_full';
 }

@@ -8,7 +8,7 @@ import { textsOf } from '../core/flat-lists.js';
 import { hashEntries } from '../core/hash-entries.js';
 import type { ScriptRunner } from '../core/scripts.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
-import { isFull } from './marks.js';
+import { isFull } from './move-errors.js';
 
 /** Replies of the scripts that move a recurring job. */
 const STANDS_STILL = 1;

@@ -25,7 +25,6 @@ import {
   type Marks,
   type Move,
   oldFirst,
-  oldIsAway,
   refused,
   sum,
   sumByName,
@@ -33,6 +32,7 @@ import {
   union,
   whereItIs,
 } from './marks.js';
+import { oldIsAway } from './move-errors.js';
 import { isStoredInOld, movingJobs, movingSettle, refuseTaken } from './moving-jobs.js';
 import { MovingLease } from './moving-lease.js';
 import { movingRecurring, movingSessions, movingStoredQueues, movingTargets } from './moving-records.js';

@@ -1,18 +1,8 @@
 import { jobExists } from '../../domain/errors.js';
 import type { PublishOptions } from '../../domain/job/job.js';
 import type { Engine, JobCalls, SettleCalls } from '../engine.js';
-import {
-  as,
-  checked,
-  eachWhereItIs,
-  isAway,
-  isFound,
-  marked,
-  type Move,
-  poolMoving,
-  refused,
-  whereItIs,
-} from './marks.js';
+import { as, checked, eachWhereItIs, isFound, marked, type Move, refused, whereItIs } from './marks.js';
+import { isAway, poolMoving } from './move-errors.js';
 import type { OldIdempotencyRecords } from './old-idempotency-records.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { LeasedJob, LeaseOfJob, LeaseRequest } from '../../domain/job/job.js';
 import type { Engine } from '../engine.js';
-import { asError, isAway } from './marks.js';
+import { asError, isAway } from './move-errors.js';
 
 /** The calls of a pool that leasing needs. */
 type LeasingPool = Pick<Engine, 'isUp' | 'lease' | 'undo' | 'begin'>;

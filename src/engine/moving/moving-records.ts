@@ -15,18 +15,16 @@ import {
   type Call,
   follow,
   isFound,
-  isFull,
   type Mark,
   marked,
   type Move,
-  newIsAway,
-  oldIsAway,
   sum,
   sumByKey,
   sumByName,
   toNew,
   union,
 } from './marks.js';
+import { isFull, newIsAway, oldIsAway } from './move-errors.js';
 
 /** A call on a queue. */
 type QueueCall<A extends unknown[], R> = Call<[namespace: string, queue: string, ...rest: A], R>;

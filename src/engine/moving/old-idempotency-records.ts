@@ -1,7 +1,7 @@
 import type { IdempotencyRecord, PublishOptions } from '../../domain/job/job.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import type { PublishedJob } from '../../domain/job/extended-job.js';
-import { isAway } from './marks.js';
+import { isAway } from './move-errors.js';
 import {
   decodeIds,
   decodeIdempotencyRecord,
