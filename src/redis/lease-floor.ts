@@ -23,6 +23,8 @@ const TRIES = 100_000;
 export class LeaseFloor {
   private floor = 0;
   private beganMs = 0;
+  /** By its key: the history of each run, and when it began. Of a Cluster each node has one. */
+  private readonly runs = new Map<string, { readonly history: string; readonly beganMs: number }>();
   private argument: Buffer | '' = '';
   private readonly known = new Set<string>();
   /** The history that was admitted last. */
@@ -60,23 +62,43 @@ export class LeaseFloor {
     if (!isMaster(facts) || (isNode ? this.known.has(history) : this.current === history)) return false;
     const key = isNode ? await runKeyOfNode(send, this.keys) : this.keys.run;
     if (key === undefined) return false;
-    const keys = { run: key, namespaces: isNode ? key : this.keys.namespaces };
+    const hasRisen = await this.begin(send, key, history);
+    this.known.add(history);
+    this.promotions.add(promotionOf(facts));
+    this.current = history;
+    return hasRisen || !isNode;
+  }
+
+  /**
+   * Begins a new run if the clock of a Redis was set back behind the beginning of the present one.
+   *
+   * @param send to a Redis that was admitted
+   * @param nowMs its time, Unix ms
+   */
+  async renew(send: Send, nowMs: number, isNode: boolean): Promise<void> {
+    // guard: clock-is-compared-with-the-run
+    if (nowMs >= this.beganMs) return;
+    const key = isNode ? await runKeyOfNode(send, this.keys) : this.keys.run;
+    const run = key === undefined ? undefined : this.runs.get(key);
+    if (key !== undefined && run) await this.begin(send, key, run.history);
+  }
+
+  /** @returns true if the floor has risen */
+  private async begin(send: Send, key: string, history: string): Promise<boolean> {
+    const keys = { run: key, namespaces: key === this.keys.run ? this.keys.namespaces : key };
     const args = { identity: history, jump: JUMP + randomInt(CHANCE), known: this.floor };
     const { floor, beganMs } = replyOf(
       beginRun,
       await send('EVAL', scriptText(beginRun.name).text, ...flatten(beginRun, keys, args, [])),
     );
-    this.known.add(history);
-    this.promotions.add(promotionOf(facts));
-    this.current = history;
-    const hasRisen = this.raise(floor, beganMs);
-    return hasRisen || !isNode;
+    this.runs.set(key, { history, beganMs });
+    return this.raise(floor);
   }
 
-  private raise(floor: number, beganMs: number): boolean {
+  private raise(floor: number): boolean {
     if (floor <= this.floor) return false;
     this.floor = floor;
-    this.beganMs = Math.max(this.beganMs, beganMs);
+    this.beganMs = Math.max(...[...this.runs.values()].map((run) => run.beganMs));
     const argument = Buffer.alloc(FLOOR_BYTES);
     argument.writeUInt32BE(this.floor);
     argument.writeUIntBE(this.beganMs, 4, FLOOR_BYTES - 4);

@@ -37,7 +37,7 @@ import {
   ScriptCaller,
 } from './scripts/script.js';
 import { scriptText, type WakeStyle } from './scripts/texts.js';
-import { type Admit, LOADS, SetUpError } from './set-up.js';
+import { type Admit, LOADS, type Send, SetUpError } from './set-up.js';
 import { ChannelWakeups, type WakeListener, type Wakeups } from './wakeups.js';
 
 export type { WakeListener } from './wakeups.js';
@@ -533,8 +533,11 @@ export class RedisPool {
     const time = await this.read('TIME');
     const [seconds, micros] = Array.isArray(time) ? time.map(Number) : [];
     if (seconds === undefined || micros === undefined) throw new TypeError('TIME has no answer');
-    this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
-    await this.losses.probe((command, ...args) => this.read(String(command), ...args));
+    const nowMs = seconds * 1_000 + Math.floor(micros / 1_000);
+    this.clock.sample(sentMs, performance.now(), nowMs);
+    const send: Send = (command, ...args) => this.read(String(command), ...args);
+    await this.floor.renew(send, nowMs, false);
+    await this.losses.probe(send);
     await this.wakeups?.probe().catch((error: unknown) => {
       // With a disk that cannot be written, Redis rejects even PING: it is alive, and reads work.
       if (faultOf(error) !== 'disk') throw error;

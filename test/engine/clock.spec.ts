@@ -109,6 +109,28 @@ describe('a Redis whose clock is stepped', () => {
     },
   );
 
+  it('gives jobs that have one id after each other different lease numbers, also if it was started while it was ahead', async () => {
+    await f.publish('q');
+    step(3_600);
+    await redis.kill9();
+    redis = { ...(await startRedis({ port: redis.port, dir: redis.dir })), stop: redis.stop.bind(redis) };
+    await waitFor(async () => (await f.pool.read('PING').catch(() => null)) === 'PONG', 10_000);
+    const [held] = await f.lease('q');
+    expect(held!.lease).toBeGreaterThan(2 ** 31);
+
+    step(0);
+    const beganMs = async (): Promise<number> => Number(await f.pool.read('HGET', f.pool.keys.run, 'began'));
+    await waitFor(async () => (await beganMs()) <= Date.now(), 10_000);
+    const leases: number[] = [];
+    for (let i = 0; i < 2; i++) {
+      await f.publish('q', { id: 'again' });
+      const [job] = await f.lease('q');
+      leases.push(job!.lease);
+      expect(await f.engine.ack(f.ns, 'q', 'again', job!.lease)).toBe(true);
+    }
+    expect(new Set([...leases, held!.lease]).size).toBe(3);
+  });
+
   it('runs nothing early or late after a step back', async () => {
     await f.publish('q');
     step(-60);

@@ -79,6 +79,20 @@ export const REDIS = [
     test: 'a deposed master that still answers › grants no lease number that its successor grants, when a server is connected to both',
   },
   {
+    id: 'clock-set-back-begins-a-run',
+    name: 'leases: a clock that is set back behind the beginning of the run begins a new one',
+    off: 'true',
+    spec: 'test/engine/clock.spec.ts',
+    test: 'a Redis whose clock is stepped › gives jobs that have one id after each other different lease numbers, also if it was started while it was ahead',
+  },
+  {
+    id: 'clock-is-compared-with-the-run',
+    name: 'leases: each probe compares the clock with the beginning of the run',
+    off: { replace: 'if (nowMs < Infinity) return;' },
+    spec: 'test/engine/clock.spec.ts',
+    test: 'a Redis whose clock is stepped › gives jobs that have one id after each other different lease numbers, also if it was started while it was ahead',
+  },
+  {
     id: 'two-masters-have-floors-of-their-own',
     name: 'a split group: a server that was at another master meanwhile begins a new run',
     off: 'true',

@@ -76,9 +76,11 @@ export class ClusterNodes {
     try {
       const time = await this.calls.attempt(() => node.call('TIME'));
       const [seconds = Number.NaN, micros = Number.NaN] = Array.isArray(time) ? time.map(Number) : [];
-      this.clock.sample(sentMs, performance.now(), seconds * 1_000 + Math.floor(micros / 1_000));
+      const nowMs = seconds * 1_000 + Math.floor(micros / 1_000);
+      this.clock.sample(sentMs, performance.now(), nowMs);
       const facts = parseInfo(String(await this.calls.attempt(() => node.call('INFO', 'replication'))));
       if (!this.floor.knows(facts)) throw new Error(`the data of ${owner} has another history`);
+      await this.floor.renew(this.calls.over(node), nowMs, true);
       await this.losses.probe(this.calls.over(node), owner);
     } catch (error) {
       /* guard: silent-node-is-disconnected-alone */ /* guard: silent-node-is-disconnected */ node.disconnect();
