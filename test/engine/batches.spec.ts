@@ -437,7 +437,8 @@ describe('batch ack', () => {
         for (const pair of pairs) {
           const queue = pair.join('-');
           const head = await f.engine.queues.peek(f.ns, queue);
-          outcomes.push(await f.engine.queues.counts(f.ns, [queue]), [queue, head?.id]);
+          const [counts] = await f.engine.queues.counts(f.ns, [queue]);
+          outcomes.push({ ...counts, oldestReadyAtMs: null }, [queue, head?.id]);
         }
         await f.close();
         return outcomes;

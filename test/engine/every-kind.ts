@@ -113,7 +113,9 @@ async function fillExtended(engine: PoolEngine, ns: string): Promise<void> {
   await new Promise((done) => setTimeout(done, 5));
   await components.operationRunner.runNow();
   await components.operations.start(ns, operation);
-  await put('waits-for-many', { dependsOn: Array.from({ length: 200 }, (_, i) => `d${String(i)}`) });
+  const many = Array.from({ length: 41 }, (_, i) => `d${String(i)}`);
+  for (const id of many) await put(id, { queue: 'many' });
+  await put('waits-for-many', { dependsOn: many });
 }
 
 async function fillNamespace(engine: PoolEngine, ns: string): Promise<void> {

@@ -139,11 +139,4 @@ describe('the load shedder', () => {
     expect(() => shedder.reserveBytes(acquire('a', true), 30)).not.toThrow();
     expect(metrics.bodyBytes.value).toBe(75);
   });
-
-  it('gives a token half of all bytes, also for requests without priority', () => {
-    const { shedder, acquire } = shedderOf({});
-    shedder.reserveBytes(acquire('a'), 30);
-    expect(() => shedder.reserveBytes(acquire('a'), 20)).not.toThrow();
-    expect(codeOf(() => shedder.reserveBytes(acquire('a'), 1))).toBe('overloaded');
-  });
 });

@@ -34,7 +34,10 @@ export interface Loading {
 
 /** Above this share of a limit, only requests with priority are admitted. */
 const USUAL_SHARE = 0.75;
-/** One token has this share of the bytes of bodies at most: it may announce them, and not send them for a while. */
+/**
+ * One token has this share of the bytes of bodies at most, and of those for usual requests: it may announce them, and not
+ * send them for a while. So its own acknowledgements have room, too.
+ */
 const TOKEN_SHARE = 0.5;
 
 /**
@@ -94,10 +97,10 @@ export class LoadShedder {
     const tokenId = context.admitted?.tokenId ?? '';
     const own = this.bytesOf.get(tokenId) ?? 0;
     // guard: body-bytes-of-a-token-are-bounded
-    if (own > context.bodyBytes && own + bytes > this.limits.maxBodyBytes * TOKEN_SHARE) {
+    if (own > context.bodyBytes && own + bytes > most * TOKEN_SHARE) {
       refused.body_bytes.value += 1;
       throw new QueueError('overloaded', 'too many bytes of request bodies in progress', {
-        detail: `the bodies of requests of this token have ${String(own)} bytes, and may have half of what all have together (server.max_body_bytes_in_flight): repeat the request after Retry-After`,
+        detail: `the bodies of requests of this token have ${String(own)} bytes, and may have half of what all have together (server.max_body_bytes_in_flight, and three quarters of it for all but acknowledgements): repeat the request after Retry-After`,
       });
     }
     bodyBytes.value += bytes;
