@@ -246,6 +246,8 @@ func TestNoHandlerBeginsUnderALeaseThatWasLostDuringAStandstill(t *testing.T) {
 		<-arrived
 		// The answer arrives while the process stands still.
 		_ = process.Process.Signal(syscall.SIGSTOP)
+		// The last of its threads stands still a moment later.
+		time.Sleep(200 * time.Millisecond)
 		close(leased)
 		time.Sleep(1500 * time.Millisecond)
 		_ = process.Process.Signal(syscall.SIGCONT)

@@ -408,7 +408,9 @@ describe('pumphouse import-lmstfy', () => {
         expect(await lmstfy.contents()).toEqual(before);
       });
     } finally {
-      await Promise.all([own.stop(), replica.stop()]);
+      // The replica first: the other one would wait for it.
+      await replica.stop();
+      await own.stop();
       rmSync(join(data, 'default'), { recursive: true, force: true });
       rmSync(dirname(socket), { recursive: true, force: true });
     }

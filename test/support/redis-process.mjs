@@ -38,7 +38,10 @@ export async function startRedis({
     if (child.exitCode === null && child.signalCode === null) {
       child.ref();
       child.kill(signal);
+      // A replica that writes its first AOF ignores it.
+      const again = setInterval(() => child.kill(signal), 1_000);
       await exited;
+      clearInterval(again);
     }
   };
   return {

@@ -174,6 +174,7 @@ asyncio.run(main())
         with server.running() as url, start_program(code, FAKE=url) as program:
             arrived.wait(30)
             program.send_signal(signal.SIGSTOP)
+            time.sleep(0.2)  # The last of its threads stands still a moment later.
             leased.set()
             time.sleep(1.5)
             program.send_signal(signal.SIGCONT)
