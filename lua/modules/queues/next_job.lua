@@ -41,17 +41,15 @@ local function is_before_list(list, head)
   if head.score < 0 or head.score >= PLACES then
     return head.score < 0
   end
-  for _, entry in ipairs(redis.call("LRANGE", queue_key("r", list.number), list.taken, list.taken + 31)) do
-    local id = string.sub(entry, 1, -2)
-    local header = entry ~= "" and jobs.header_of(id)
-    if is_live_entry(header, entry, list.number) and not header.is_taken then
-      local job, first = jobs.job_of(id, nil, header), jobs.job_of(head.id)
-      if first.entry == type_keys.LISTED then
-        return head.score < PLACES / 2 + type_keys.FRONT_STEPS or publish_order.was_ready_before(first, job)
-      end
-      return --[[ guard: changed-priority-keeps-place ]] publish_order.came_before(first, job)
-    end
+  local job = publish_order.first_listed(list.number, list.taken)
+  if not job then
+    return false
   end
+  local first = jobs.job_of(head.id)
+  if first.entry == type_keys.LISTED then
+    return head.score < PLACES / 2 + type_keys.FRONT_STEPS or publish_order.was_ready_before(first, job)
+  end
+  return --[[ guard: changed-priority-keeps-place ]] publish_order.came_before(first, job)
 end
 
 -- The next job that is in no list of a fair key.

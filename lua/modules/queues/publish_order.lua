@@ -1,6 +1,6 @@
 -- The order of jobs by their publish time.
 --- @requires core/call, core/header, queues/registry, queues/ranks, queues/type_keys, queues/fair_lists, extended/jobs
---- @exports published_at, came_before, was_ready_before, rank_of, is_first_in_list
+--- @exports published_at, came_before, was_ready_before, rank_of, first_listed, is_first_in_list
 
 -- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
 function published_at(job)
@@ -88,18 +88,23 @@ function rank_of(job, priority, type)
   return step
 end
 
--- Whether a job that becomes ready belongs to the front of the ready list of its queue: then its place needs no search, and leases no comparison.
+-- The first live job of the ready list of a queue, from a place on; nil = none is near.
 local MOST_STALE = 32
+function first_listed(number, from)
+  for _, entry in ipairs(redis.call("LRANGE", queue_key("r", number), from, from + MOST_STALE - 1)) do
+    local id = string.sub(entry, 1, -2)
+    local header = entry ~= "" and jobs.header_of(id)
+    if is_live_entry(header, entry, number) and not header.is_taken then
+      return jobs.job_of(id, nil, header)
+    end
+  end
+end
+
+-- Whether a job that becomes ready belongs to the front of the ready list of its queue: then its place needs no search, and leases no comparison.
 function is_first_in_list(job)
   if job.priority ~= 0 or fair_lists.joins_fair_list(job) or registry.is_by_type(job.queue) then
     return false
   end
-  for _, entry in ipairs(redis.call("LRANGE", queue_key("r", job.queue), 0, MOST_STALE - 1)) do
-    local id = string.sub(entry, 1, -2)
-    local header = entry ~= "" and jobs.header_of(id)
-    if is_live_entry(header, entry, job.queue) and not header.is_taken then
-      return came_before(job, jobs.job_of(id, nil, header))
-    end
-  end
-  return true
+  local first = first_listed(job.queue, 0)
+  return not first or came_before(job, first)
 end

@@ -13,7 +13,20 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
+from pumphouse import Worker
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@contextmanager
+def running(worker: Worker) -> Iterator[None]:
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+        thread.join()
 
 
 def queue_name() -> str:

@@ -4,25 +4,13 @@ import signal
 import threading
 import time
 import unittest
-from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, Sequence
+from typing import Any, Callable, List, Sequence
 from unittest import mock
 
 from pumphouse import Job, JobContext, Pumphouse, PumphouseError, Worker
 from pumphouse import worker as worker_module
 
-from support import WorkerServer, run_program, start_program, until
-
-
-@contextmanager
-def running(worker: Worker) -> Iterator[None]:
-    thread = threading.Thread(target=worker.run)
-    thread.start()
-    try:
-        yield
-    finally:
-        worker.stop()
-        thread.join()
+from support import WorkerServer, run_program, running, start_program, until
 
 
 class Heartbeats(unittest.TestCase):

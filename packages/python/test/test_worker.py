@@ -12,18 +12,7 @@ from unittest import mock
 from pumphouse import Fail, Job, JobContext, NewJob, Pumphouse, PumphouseError, Retry, Worker
 from pumphouse import worker as worker_module
 
-from support import answering, free_port, http_answer, queue_name, run_program
-
-
-@contextmanager
-def running(worker: Worker) -> Iterator[None]:
-    thread = threading.Thread(target=worker.run)
-    thread.start()
-    try:
-        yield
-    finally:
-        worker.stop()
-        thread.join()
+from support import answering, free_port, http_answer, queue_name, run_program, running
 
 
 def ended_job(client: Pumphouse, job: NewJob, states: str = "done dead") -> Any:
