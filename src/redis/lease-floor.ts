@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Command } from 'ioredis';
 import type { Keys } from './keys.js';
+import { isRedirection } from './cluster/command.js';
 import { type Arg, flatten, replyOf, type Script } from './scripts/script.js';
 import { beginRun } from './scripts/simple.js';
 import { scriptText } from './scripts/texts.js';
@@ -11,8 +12,10 @@ const JUMP = 4_096;
 const CHANCE = 4_096;
 /** The floor, 4 bytes, and when the run began, Unix ms, 6 bytes: lua/modules/core/header.lua. */
 const FLOOR_BYTES = 10;
-/** Keys that are tried for one in a slot of a node: with 1,000 masters, one of 1,000 is. */
+/** Keys that are tried for some in slots of a node: with 1,000 masters, one of 1,000 is. */
 const TRIES = 100_000;
+/** The first keys in slots of a node; the slot of one may just be moved to another node. */
+const KEYS = 8;
 
 /**
  * The lowest number of a new lease in a pool. A Redis that was restored from an older file, or was a replica that lagged, has jobs with
@@ -23,10 +26,11 @@ const TRIES = 100_000;
 export class LeaseFloor {
   private floor = 0;
   private beganMs = 0;
-  /** By its key: the history of each run, and when it began. Of a Cluster each node has one. */
-  private readonly runs = new Map<string, { readonly history: string; readonly beganMs: number }>();
+  /** By its key: when each run began. Of a Cluster each node has one. */
+  private readonly runs = new Map<string, number>();
   private argument: Buffer | '' = '';
-  private readonly known = new Set<string>();
+  /** By history: the floor that the record of its run has. */
+  private readonly recorded = new Map<string, number>();
   /** The history that was admitted last. */
   private current = '';
   private readonly promotions = new Set<string>();
@@ -59,66 +63,82 @@ export class LeaseFloor {
   async admit(send: Send, facts: ReadonlyMap<string, string>): Promise<boolean> {
     const history = historyOf(facts);
     const isNode = facts.get('cluster_enabled') === '1';
-    if (!isMaster(facts) || (isNode ? this.known.has(history) : this.current === history)) return false;
-    const key = isNode ? await runKeyOfNode(send, this.keys) : this.keys.run;
-    if (key === undefined) return false;
-    const hasRisen = await this.begin(send, key, history);
-    this.known.add(history);
+    if (!isMaster(facts) || (isNode ? this.recorded.has(history) : this.current === history)) return false;
+    const keys = isNode ? await runKeysOfNode(send, this.keys) : [this.keys.run];
+    if (keys.length === 0) return false;
+    const isOther = await this.begin(send, keys, history);
     this.promotions.add(promotionOf(facts));
     this.current = history;
-    return hasRisen || !isNode;
+    return isOther || !isNode;
   }
 
   /**
-   * Begins a new run if the clock of a Redis was set back behind the beginning of the present one.
+   * Begins a new run if the clock of a Redis was set back behind the beginning of the present one. Of a node of a Cluster: records a higher
+   * floor of another node, which is used on all of them.
    *
    * @param send to a Redis that was admitted
    * @param nowMs its time, Unix ms
+   * @param facts of INFO, if it is a node
    */
-  async renew(send: Send, nowMs: number, isNode: boolean): Promise<void> {
+  async renew(send: Send, nowMs: number, facts?: ReadonlyMap<string, string>): Promise<void> {
+    const history = facts ? historyOf(facts) : this.current;
+    const recorded = this.recorded.get(history);
+    if (recorded === undefined) return;
+    // guard: nodes-record-the-floor-that-is-used
+    const isRecorded = facts === undefined || recorded >= this.floor;
     // guard: clock-is-compared-with-the-run
-    if (nowMs >= this.beganMs) return;
-    const key = isNode ? await runKeyOfNode(send, this.keys) : this.keys.run;
-    const run = key === undefined ? undefined : this.runs.get(key);
-    if (key !== undefined && run) await this.begin(send, key, run.history);
+    if (nowMs >= this.beganMs && isRecorded) return;
+    const keys = facts ? await runKeysOfNode(send, this.keys) : [this.keys.run];
+    if (keys.length > 0) await this.begin(send, keys, history);
   }
 
-  /** @returns true if the floor has risen */
-  private async begin(send: Send, key: string, history: string): Promise<boolean> {
+  /**
+   * @param keys the next one is used while the slot of one is moved to another node
+   * @returns true if calls need other arguments from now on
+   */
+  private async begin(send: Send, [key = '', ...others]: string[], history: string): Promise<boolean> {
     const keys = { run: key, namespaces: key === this.keys.run ? this.keys.namespaces : key };
     const args = { identity: history, jump: JUMP + randomInt(CHANCE), known: this.floor };
-    const { floor, beganMs } = replyOf(
-      beginRun,
-      await send('EVAL', scriptText(beginRun.name).text, ...flatten(beginRun, keys, args, [])),
-    );
-    this.runs.set(key, { history, beganMs });
-    return this.raise(floor);
+    let reply: unknown;
+    try {
+      reply = await send('EVAL', scriptText(beginRun.name).text, ...flatten(beginRun, keys, args, []));
+    } catch (error) {
+      // guard: moved-record-of-a-node-has-another-key
+      if (isRedirection(error) && others.length > 0) return this.begin(send, others, history);
+      throw error;
+    }
+    const { floor, beganMs } = replyOf(beginRun, reply);
+    this.recorded.set(history, floor);
+    this.runs.set(key, beganMs);
+    return this.use(Math.max(this.floor, floor), Math.max(...this.runs.values()));
   }
 
-  private raise(floor: number): boolean {
-    if (floor <= this.floor) return false;
+  private use(floor: number, beganMs: number): boolean {
+    if (floor === this.floor && /* guard: a-later-run-of-any-node-counts */ beganMs === this.beganMs)
+      return false;
     this.floor = floor;
-    this.beganMs = Math.max(...[...this.runs.values()].map((run) => run.beganMs));
+    this.beganMs = beganMs;
     const argument = Buffer.alloc(FLOOR_BYTES);
-    argument.writeUInt32BE(this.floor);
-    argument.writeUIntBE(this.beganMs, 4, FLOOR_BYTES - 4);
+    argument.writeUInt32BE(floor);
+    argument.writeUIntBE(beganMs, 4, FLOOR_BYTES - 4);
     this.argument = argument;
     return true;
   }
 }
 
-/** A key in a slot of a node of a Cluster; undefined if it has none. Then it has no jobs either. */
-export async function runKeyOfNode(send: Send, keys: Keys): Promise<string | undefined> {
+/** Keys in slots of a node of a Cluster, in the order in which they are tried; none if it has no slots. Then it has no jobs either. */
+export async function runKeysOfNode(send: Send, keys: Keys): Promise<string[]> {
   const [id, shards] = await Promise.all([send('CLUSTER', 'MYID'), send('CLUSTER', 'SLOTS')]);
   const own = (shards as [number, number, [string, number, string]][]).filter(
     ([, , owner]) => owner[2] === id,
   );
-  for (let i = 0; own.length > 0 && i < TRIES; i++) {
+  const found: string[] = [];
+  for (let i = 0; own.length > 0 && found.length < KEYS && i < TRIES; i++) {
     const key = keys.runOfNode(i);
     const slot = new Command('get', [key]).getSlot();
-    if (own.some(([first, last]) => first <= slot && slot <= last)) return key;
+    if (own.some(([first, last]) => first <= slot && slot <= last)) found.push(key);
   }
-  return undefined;
+  return found;
 }
 
 function isMaster(facts: ReadonlyMap<string, string>): boolean {

@@ -1,6 +1,6 @@
 import type { Log } from '../domain/log.js';
 import type { Keys } from './keys.js';
-import { runKeyOfNode } from './lease-floor.js';
+import { runKeysOfNode } from './lease-floor.js';
 import { flatten, replyOf } from './scripts/script.js';
 import { countProbe } from './scripts/simple.js';
 import { scriptText } from './scripts/texts.js';
@@ -50,7 +50,7 @@ export class LossDetector {
   }
 
   private async keyOf(node: string, send: Send): Promise<string | undefined> {
-    const key = this.nodeKeys.get(node) ?? (await runKeyOfNode(send, this.keys));
+    const key = this.nodeKeys.get(node) ?? (await runKeysOfNode(send, this.keys))[0];
     if (key !== undefined) this.nodeKeys.set(node, key);
     return key;
   }

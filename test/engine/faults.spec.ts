@@ -224,7 +224,7 @@ describe('connections', () => {
 
       const since = performance.now();
       expect((await waiting).map((job) => job.id)).toEqual([id]);
-      expect(performance.now() - since).toBeLessThan(3_000);
+      expect(performance.now() - since).toBeLessThan(10_000);
     });
 
     it('fails a long poll that ends while Redis is down, instead of "no job"', async () => {

@@ -3,9 +3,13 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { LeasedJob } from '../../src/domain/job/job.js';
 import type { Log } from '../../src/domain/log.js';
+import { Keys } from '../../src/redis/keys.js';
+import { LeaseFloor } from '../../src/redis/lease-floor.js';
+import { parseInfo } from '../../src/redis/parse-info.js';
 import { RedisPool } from '../../src/redis/pool.js';
+import type { Arg } from '../../src/redis/scripts/script.js';
 import { EngineFixture, silentLog, testPoolOptions } from '../engine/fixture.js';
-import { TestCluster } from '../support/cluster.js';
+import { type ClusterNode, SlotMove, TestCluster } from '../support/cluster.js';
 import { startRedis, waitFor, type RedisProcess } from '../support/redis.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
@@ -81,9 +85,10 @@ class Store {
 
 const ackOf = ({ queue, id, lease }: LeasedJob) => ({ queue, id, lease });
 
-async function leaseAll(f: EngineFixture): Promise<LeasedJob[]> {
+async function leaseAll({ ns, engine }: Pick<EngineFixture, 'ns' | 'engine'>): Promise<LeasedJob[]> {
   const jobs: LeasedJob[] = [];
-  for (const queue of QUEUES) jobs.push(...(await f.lease(queue)));
+  for (const queue of QUEUES)
+    jobs.push(...(await engine.lease(ns, { queues: [queue], count: 1, ttrMs: 60_000, waitMs: 0 })));
   return jobs;
 }
 
@@ -382,35 +387,93 @@ describe('a deposed master that still answers', () => {
 });
 
 describe('a node of a Cluster that is restored from an older file', () => {
+  let cluster: TestCluster;
+  let f: EngineFixture;
+  const connect = () =>
+    RedisPool.connect(
+      'default',
+      { allowUnsafe: false, keyPrefix: '', commandTimeoutMs: 2_000, clusterNodes: cluster.addresses },
+      silentLog,
+    );
+  beforeEach(async () => {
+    cluster = await TestCluster.start();
+    f = EngineFixture.over(await connect());
+    for (const { redis } of cluster.masters) await redis.config('SET', 'appendfsync', 'always');
+    for (const queue of QUEUES) await KINDS[queue]!(f, queue);
+  });
+  afterEach(async () => {
+    await f.close();
+    await cluster.stop();
+  });
+
+  /** @param leases called in the time that is lost @returns the jobs that are leased after it */
+  async function restore(owner: ClusterNode, leases: () => Promise<LeasedJob[]>): Promise<void> {
+    const files = join(owner.server.dir, 'appendonlydir');
+    cpSync(files, `${files}.copy`, { recursive: true });
+    const lost = await leases();
+    await cluster.kill(owner);
+    rmSync(files, { recursive: true });
+    cpSync(`${files}.copy`, files, { recursive: true });
+    await cluster.restart(owner);
+    await waitFor(() => f.pool.status.up && f.pool.status.degraded.length === 0, 20_000);
+    const found = await leaseAll(f);
+    expect(found.map(({ queue }) => queue)).toEqual(QUEUES);
+    for (const [i, { lease }] of found.entries()) expect(lease).toBeGreaterThan(lost[i]!.lease);
+    expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(QUEUES.map(() => 'lease_lost'));
+  }
+
   it('grants no lease number twice', async () => {
-    const cluster = await TestCluster.start();
-    const options = {
-      allowUnsafe: false,
-      keyPrefix: '',
-      commandTimeoutMs: 2_000,
-      clusterNodes: cluster.addresses,
-    };
-    const pool = await RedisPool.connect('default', options, silentLog);
-    const f = EngineFixture.over(pool);
+    const { owner } = await cluster.ownerOf(`{${f.ns}}`);
+    await restore(owner, () => leaseAll(f));
+  });
+
+  it('can be connected to while the slot of its record is moved to another node', async () => {
+    const { owner } = await cluster.ownerOf(`{${f.ns}}`);
+    const [record] = await owner.redis.keys('pumphouse:run{*');
+    const move = await SlotMove.begin(cluster, record!);
+    await move.moveKeys(await move.keysAt(owner));
+    const second = EngineFixture.over(await connect());
     try {
-      const { owner } = await cluster.ownerOf(`{${f.ns}}`);
-      await owner.redis.config('SET', 'appendfsync', 'always');
-      for (const queue of QUEUES) await KINDS[queue]!(f, queue);
-      const files = join(owner.server.dir, 'appendonlydir');
-      cpSync(files, `${files}.copy`, { recursive: true });
-      const lost = await leaseAll(f);
-      await cluster.kill(owner);
-      rmSync(files, { recursive: true });
-      cpSync(`${files}.copy`, files, { recursive: true });
-      await cluster.restart(owner);
-      await waitFor(() => f.pool.status.up && f.pool.status.degraded.length === 0, 20_000);
-      const found = await leaseAll(f);
-      expect(found.map(({ queue }) => queue)).toEqual(QUEUES);
-      for (const [i, { lease }] of found.entries()) expect(lease).toBeGreaterThan(lost[i]!.lease);
-      expect(await f.engine.ackMany(f.ns, lost.map(ackOf))).toEqual(QUEUES.map(() => 'lease_lost'));
+      expect(await leaseAll({ ns: f.ns, engine: second.engine })).toHaveLength(QUEUES.length);
     } finally {
-      await f.close();
-      await cluster.stop();
+      await second.close();
     }
+  });
+
+  it('has its jobs compared with the beginning of its own run, if the floor of another node is higher', async () => {
+    const { owner, other } = await cluster.ownerOf(`{${f.ns}}`);
+    const admit = async (floor: LeaseFloor, { redis }: ClusterNode): Promise<boolean> =>
+      floor.admit((...args) => redis.call(...(args as [string])), parseInfo(await redis.info()));
+    const recordOf = async ({ redis }: ClusterNode): Promise<string> =>
+      (await redis.keys('pumphouse:run{*'))[0]!;
+    await other.redis.hset(await recordOf(other), 'floor', 3_000_000_000);
+    const floor = new LeaseFloor(new Keys(''));
+    await admit(floor, other);
+    await owner.redis.hset(await recordOf(owner), 'store', 'before');
+    await admit(new LeaseFloor(new Keys('')), owner);
+    const beganMs = Number(await owner.redis.hget(await recordOf(owner), 'began'));
+    expect(await admit(floor, owner)).toBe(true);
+    const [, , argument] = floor.fill({ keys: ['queue'], args: ['clock_ms'] }, [1, 'q', '' as Arg]);
+    const bytes = argument as Buffer;
+    expect([bytes.readUInt32BE(), bytes.readUIntBE(4, 6)]).toEqual([3_000_000_000, beganMs]);
+  });
+
+  it('grants no lease number twice that a server had from the higher floor of another node', async () => {
+    const { owner, other } = await cluster.ownerOf(`{${f.ns}}`);
+    // A run of the other node that this server does not know of: it was cut off from that node.
+    const HIGH = 3_000_000_000;
+    const [record] = await other.redis.keys('pumphouse:run{*');
+    await other.redis.hset(record!, 'floor', HIGH);
+    const second = EngineFixture.over(await connect());
+    const floors = async (): Promise<number[]> => {
+      const records = await owner.redis.keys('pumphouse:run{*');
+      return Promise.all(records.map(async (key) => Number(await owner.redis.hget(key, 'floor'))));
+    };
+    await waitFor(async () => (await floors()).includes(HIGH), 10_000);
+    await restore(owner, async () => {
+      const lost = await leaseAll({ ns: f.ns, engine: second.engine });
+      await second.close();
+      return lost;
+    });
   });
 });

@@ -8,7 +8,7 @@ run: hash        store -> its process and the history of its data; floor, began 
 namespaces: set  there are jobs if it is there; the same key as run in a Cluster: there are if the node has any key
 identity: text   of the store now
 jump: integer    how far the floor is above that of the last run, at least
-known: integer   the floor that the server knows, 0 = none
+known: integer   the floor that the server uses, 0 = none
 
 Returns {floor, began_ms}. Floor: the lowest number of a new lease, 0 = a new store.
 Cost: O(1).
@@ -28,12 +28,16 @@ local is_node = run == namespaces
 local is_known = redis.call("HGET", run, "store") == identity and (is_node or --[[ guard: two-masters-have-floors-of-their-own ]] floor >= known)
 -- Where the clock was set back behind the beginning of the run, jobs from now on would count as older than it, and each under the same id would get the
 -- same number: the floor.
-if is_known and --[[ guard: clock-set-back-begins-a-run ]] began <= now_ms then
+is_known = is_known and --[[ guard: clock-set-back-begins-a-run ]] began <= now_ms
+if is_known and floor >= known then
   return { floor, began }
 end
 -- A store that has no key is new.
 local is_new = is_node and redis.call("DBSIZE") == 0 or not is_node and redis.call("EXISTS", run, namespaces) == 0
-if --[[ guard: floor-rises-with-run ]] not is_new then
+if is_known then
+  -- The server uses the floor of another node here, too: the next run has to begin above it.
+  floor = known
+elseif --[[ guard: floor-rises-with-run ]] not is_new then
   local now_floor = LOWEST + math.max(time[1] - FROM_S, 0) * A_SECOND
   floor, began = math.min(math.max(now_floor, floor, known) + jump, HIGHEST), now_ms
 end

@@ -93,6 +93,27 @@ export const REDIS = [
     test: 'a Redis whose clock is stepped › gives jobs that have one id after each other different lease numbers, also if it was started while it was ahead',
   },
   {
+    id: 'nodes-record-the-floor-that-is-used',
+    name: 'restored node of a Cluster: its record has the floor of other nodes that is used there',
+    off: { replace: 'const isRecorded = true;' },
+    spec: RESTORED,
+    test: 'a node of a Cluster that is restored from an older file › grants no lease number twice that a server had from the higher floor of another node',
+  },
+  {
+    id: 'moved-record-of-a-node-has-another-key',
+    name: 'Cluster: a server connects while the slot of the record of a node is moved',
+    off: 'remove',
+    spec: RESTORED,
+    test: 'a node of a Cluster that is restored from an older file › can be connected to while the slot of its record is moved to another node',
+  },
+  {
+    id: 'a-later-run-of-any-node-counts',
+    name: 'restored node of a Cluster: its run counts also if the floor of another node is higher',
+    off: { with: 'true' },
+    spec: RESTORED,
+    test: 'a node of a Cluster that is restored from an older file › has its jobs compared with the beginning of its own run, if the floor of another node is higher',
+  },
+  {
     id: 'two-masters-have-floors-of-their-own',
     name: 'a split group: a server that was at another master meanwhile begins a new run',
     off: 'true',

@@ -7,6 +7,11 @@ import { EncodedCommand } from '../scripts/script.js';
  */
 const REDIRECTION = /^(?:MOVED|ASK) /;
 
+/** True if a node has answered that another one has the key. */
+export function isRedirection(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError' && REDIRECTION.test(error.message);
+}
+
 /** A command that records whether a node may be running it. */
 class TracedCommand extends EncodedCommand {
   isUnderWay = false;
@@ -32,7 +37,7 @@ export async function sendToCluster(client: Cluster, bytes: Buffer, routingKey: 
   command.reject = (error: Error): void => {
     const isAnswer = error.name === 'ReplyError';
     if (isAnswer) command.isUnderWay = false;
-    if (isAnswer && REDIRECTION.test(error.message)) follow(error);
+    if (isRedirection(error)) follow(error);
     else fail(error);
   };
   try {
