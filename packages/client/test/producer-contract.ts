@@ -297,7 +297,7 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
         if (!message.includes('blocked')) warned.push(message);
       };
       const worker = workerOf(queue, {
-        ...{ ttrMs: 3_000, concurrency: many, shutdownGraceMs: 5_000, logger: { warn, error: warn } },
+        ...{ ttrMs: 6_000, concurrency: many, shutdownGraceMs: 5_000, logger: { warn, error: warn } },
       }).handle('*', async ({ id }) => {
         runs.set(id, (runs.get(id) ?? 0) + 1);
         await ended;
@@ -307,9 +307,9 @@ export function producerContract(name: string, underTest: () => ProducerUnderTes
       const startMs = Date.now();
       const shown = new Set<number | null>();
       // Longer than a lease, and several heartbeats of all leases.
-      while (Date.now() - startMs < 5_000) {
+      while (Date.now() - startMs < 8_000) {
         const { jobsAtHand, heartbeatAt } = await pumphouse.workers.get(worker.id);
-        if (Date.parse(heartbeatAt!) > startMs + 1_500) shown.add(jobsAtHand);
+        if (Date.parse(heartbeatAt!) > startMs + 2_500) shown.add(jobsAtHand);
         await sleep(5);
       }
       expect([...shown]).toEqual([many]);
