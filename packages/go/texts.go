@@ -136,7 +136,7 @@ func refusalText(response *http.Response, body []byte, place, namespace, code, d
 	text += " (" + source + ")"
 	switch code {
 	case "token_invalid":
-		text += ". Make one: pumphouse token create " + namespace
+		text += ". Make one: pumphouse token create " + namespace + " -d 'what it is for'"
 	case "token_missing":
 		text += ". A proxy may have removed the header X-Token"
 	case "not_found":

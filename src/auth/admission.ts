@@ -18,7 +18,7 @@ import { type KnownToken, TokenCache } from './token-cache.js';
 import type { Socket } from 'node:net';
 
 const NO_TOKEN =
-  'the request has no token: send one in the header X-Token, or as Authorization: Bearer TOKEN (pumphouse token create NAMESPACE makes one)';
+  'the request has no token: send one in the header X-Token, or as Authorization: Bearer TOKEN (pumphouse token create NAMESPACE -d TEXT makes one)';
 const BAD_TOKEN =
   'there is no such token for the namespace in the path, or it has expired: use a token of this namespace';
 const NO_POOL =

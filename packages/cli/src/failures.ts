@@ -12,7 +12,7 @@ const SERVER_ERROR = 500;
 
 /** What to do about an error of the API, by its code. */
 const HINTS = new Map([
-  ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE --verbs …'],
+  ['verb_missing', 'Make a token with this permission: pumphouse token create NAMESPACE -d TEXT --verbs …'],
   [
     'has_dependents',
     '`job cancel --cascade` cancels those jobs, too; `job rm --force` deletes it, and they have a failed dependency.',

@@ -187,7 +187,7 @@ export async function undo(session: Session, id: string): Promise<void> {
     session.err(`${wereNot(jobs, 'brought back')}: ${printable(UNDO_REASONS.get(reason) ?? reason)}\n`);
   for (const { reason, jobs } of session.isJson ? [] : incomplete)
     session.err(
-      `${counted(jobs, 'job')} came back, but not as before: ${printable(INCOMPLETE_REASONS.get(reason) ?? reason)}\n`,
+      `${counted(jobs, 'job')} came back, with one difference: ${printable(INCOMPLETE_REASONS.get(reason) ?? reason)}\n`,
     );
   if (state !== 'done')
     throw new Refused(`the undo was stopped: ${message ?? 'by a call'}. Run the command again to go on`, 0);

@@ -157,7 +157,7 @@ describe('the error of a client call that the server refuses', () => {
     expect(message).toMatch(/^job_not_found: .+ \(GET \/v1\/[\w-]+\/jobs\/none: 404\)$/);
     expect(await messageOf(made({ token: 'nonsense' }).queues.list())).toMatch(
       new RegExp(
-        `^token_invalid: .+ \\(GET /v1/${namespace}/queues: 401\\)\\. Make one: pumphouse token create ${namespace}$`,
+        `^token_invalid: .+ \\(GET /v1/${namespace}/queues: 401\\)\\. Make one: pumphouse token create ${namespace} -d 'what it is for'$`,
       ),
     );
   });

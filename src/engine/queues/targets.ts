@@ -136,7 +136,11 @@ export class Targets {
     if (!isQueueName(queue)) throw new QueueError('invalid_argument', 'invalid queue name');
     const args = { queue, target, expected, most: MAX_LEASE_QUEUES };
     const { code } = await this.runner.run(pushQueue, namespace, args);
-    if (code === 1) throw notFound('target', target);
+    if (code === 1)
+      throw new QueueError(
+        'target_not_found',
+        `${notFound('target', target).message}: make it first (pumphouse target set NAME URL)`,
+      );
     if (code === 2) {
       throw new QueueError(
         'invalid_argument',

@@ -210,8 +210,9 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode | HttpCode, ErrorText>> = {
     action: 'Repeat the request with the ids in the header `X-Job-ID`: they are stored once.',
   },
   format_too_old: {
-    about: 'The data format of this Redis is too old for the call: it has no leases by type.',
-    action: 'Lease without `types`, or have an operator run `pumphouse format raise`.',
+    about:
+      'The data format of this Redis is too old for the call: it has no leases by type, fair queues, strict order or pauses of some jobs.',
+    action: 'Do without them, or have an operator run `pumphouse format raise`.',
   },
   older_servers: {
     about: 'Servers of an older version are connected to this Redis, or may be: its data format stays.',

@@ -95,7 +95,7 @@ export function refusalText(
 
 function remedyOf(code: string, path: string): string | undefined {
   if (code === 'token_invalid')
-    return `Make one: pumphouse token create ${/\/v1\/([^/]+)/.exec(path)?.[1] ?? 'NAMESPACE'}`;
+    return `Make one: pumphouse token create ${/\/v1\/([^/]+)/.exec(path)?.[1] ?? 'NAMESPACE'} -d 'what it is for'`;
   if (code === 'token_missing') return 'A proxy may have removed the header X-Token';
   return code === 'not_found' && path.startsWith('/v1/v1/')
     ? 'The URL of the client ends before /v1'

@@ -92,7 +92,7 @@ def refusal_text(
     said = details.get("detail") or details.get("title") or "refused"
     text = f"{fields_text(details.get('errors')) or one_line(str(said))} ({source})"
     remedies = {
-        "token_invalid": f"Make one: pumphouse token create {namespace}",
+        "token_invalid": f"Make one: pumphouse token create {namespace} -d 'what it is for'",
         "token_missing": "A proxy may have removed the header X-Token",
         "not_found": "The URL of the client ends before /v1" if "/v1/v1/" in place else "",
     }
