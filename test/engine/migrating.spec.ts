@@ -469,6 +469,32 @@ describe("lmstfy's calls during a move", () => {
       expect(await p.old.queues.size(p.ns, 'q')).toBe(1);
     });
 
+    it('refuses calls for a recurring job that may be in the old pool while that is unreachable', async () => {
+      const tick = { id: 'tick', schedule: { everyMs: 60_000 }, template: { queue: 'q', ...newJob() } };
+      await p.old.recurring.set(p.ns, tick);
+      await p.next.recurring.set(p.ns, { ...tick, id: 'moved' });
+      await p.pools[0].close();
+      await waitFor(() => Promise.resolve(!p.old.isUp));
+      const { recurring } = both;
+
+      for (const call of [
+        () => recurring.set(p.ns, tick),
+        () => recurring.change(p.ns, 'tick', { maxCatchUp: 5 }),
+        () => recurring.pause(p.ns, 'tick'),
+        () => recurring.resume(p.ns, 'tick'),
+        () => recurring.run(p.ns, 'tick'),
+        () => recurring.remove(p.ns, 'tick'),
+        () => recurring.get(p.ns, 'tick'),
+        () => recurring.find(p.ns, 'tick'),
+        () => recurring.next(p.ns, 'tick', 1),
+      ])
+        await expect(call()).rejects.toMatchObject({ code: 'pool_unavailable' });
+      expect(await p.next.recurring.find(p.ns, 'tick')).toBeNull();
+      expect(await recurring.pause(p.ns, 'moved')).toMatchObject({ paused: true });
+      const { schedule, template } = tick;
+      expect(await recurring.set(p.ns, { schedule, template })).toMatchObject({ paused: false });
+    });
+
     it('is refused if its target is unknown or moves back to it', () => {
       const engines = new Map([
         ['a', p.old],

@@ -204,8 +204,13 @@ export function movingTargets({ old, next, mover }: Move): TargetCalls {
  * job has ended is read and changed there.
  */
 export function movingRecurring({ old, next, mover }: Move): RecurringCalls {
-  const staysInOld = async (namespace: string, id: string): Promise<boolean> =>
-    old.isUp && (await mover.moveRecurring(namespace, id)) === 'stays';
+  const staysInOld = async (namespace: string, id: string): Promise<boolean> => {
+    if (old.isUp) return (await mover.moveRecurring(namespace, id)) === 'stays';
+    // What is not here may be there, and would take the place of what this call stores when that pool is back.
+    // guard: absent-recurring-job-may-be-in-the-old-store
+    if ((await next.recurring.find(namespace, id)) === null) throw oldIsAway();
+    return false;
+  };
   /** The same for a call that only reads: one that cannot move now, as a store is full, is where it is. */
   const isReadInOld = (namespace: string, id: string): Promise<boolean> =>
     staysInOld(namespace, id).catch(async (error: unknown) => {
