@@ -143,6 +143,38 @@ describe('limits of a namespace', () => {
         expect(await f.audit()).toEqual([]);
       });
 
+      it.each([
+        ['the room of its queue', { jobsPerQueue: 2 }, 'q', 'q', 0],
+        ['the room for a queue', { queues: 2 }, 'refused', 'made', 0],
+        ['the room for a key', { bytes: 1_000_000, keys: 1 }, 'q', 'q', 60_000],
+      ])(
+        'do not count a slot that a unique key refuses: %s',
+        async (_what, some, first, second, windowMs) => {
+          const f = await withQuotas(some);
+          const { recurrings } = f.engine.components;
+          await f.put('q', { unique: { key: 'held', mode: 'reject' } });
+          for (const [id, queue, key] of [
+            ['a', first, 'held'],
+            ['b', second, 'free'],
+          ] as const) {
+            const template = {
+              queue,
+              body: Buffer.from('x'),
+              unique: { key, mode: 'reject', windowMs },
+            } as const;
+            await recurrings.set(f.ns, { id, schedule: { everyMs: 1_000 }, template });
+          }
+          await f.pass(0);
+          expect(await recurrings.get(f.ns, 'a')).toMatchObject({
+            made: 0,
+            lastSkip: { reason: 'unique_key' },
+          });
+          expect(await recurrings.get(f.ns, 'b')).toMatchObject({ made: 1, skipped: 0 });
+          expect(await f.engine.queues.names(f.ns)).toEqual([...new Set([second, 'q'])].sort());
+          expect(await f.audit()).toEqual([]);
+        },
+      );
+
       it('keep the old job when the new one is refused', async () => {
         const f = await withQuotas({ bytes: 10 });
         const old = await f.publish('q', { text: '0123456789' });

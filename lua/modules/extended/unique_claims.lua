@@ -1,7 +1,7 @@
 -- What happens to a new job whose unique key is held, and to the job that holds it. Of several jobs of one call, the first keeps the key.
 --- @requires core/call, core/header, queues/registry, extended/jobs, extended/timeline, extended/unique_keys, extended/moves, extended/own_url
 --- @requires limits/quota_room
---- @exports free_room_of, conclude_replaced, claim_key, place_debounced
+--- @exports free_room_of, conclude_replaced, claim_key, may_take_key, place_debounced
 
 -- Waiting jobs that start to wait again, with other data. If several publishes of one script debounce a job, the last one counts.
 local debounced = {}
@@ -53,9 +53,13 @@ function conclude_replaced(job, queue)
   moves.conclude(job, nil, "replaced", from ~= queue and { queue = queue, from = from } or nil)
 end
 
+local function keeps_key(holder)
+  return --[[ guard: unique-first-of-call ]] holder.is_new or --[[ guard: leased-job-is-not-replaced ]] holder.job and holder.job.state == LEASED
+end
+
 -- "0": the new job gets the key; "5": it is refused; "6": the holder stands for it.
 local function replace_holder(holder, options)
-  if --[[ guard: unique-first-of-call ]] holder.is_new or --[[ guard: leased-job-is-not-replaced ]] holder.job and holder.job.state == LEASED then
+  if keeps_key(holder) then
     return "5"
   elseif holder.job then
     -- guard: replaced-job-frees-quota
@@ -78,6 +82,18 @@ end
 
 local UNIQUE_MODES = { reject = "5", existing = "6" }
 
+-- A job that holds its key for a window may have ended: its state is not given either.
+local function is_foreign(holder, options)
+  local its = options.unique.own_queue and not holder.is_new and jobs.job_of(holder.id)
+  return its and its.queue ~= registry.find_queue(options.queue)
+end
+
+-- Whether claim_key will give the job its key. It changes nothing: so a job that gets none needs no room.
+function may_take_key(options)
+  local holder = options.unique and unique_keys.holder_of(options.x.unique)
+  return not holder or options.unique.mode == "replace" and not keeps_key(holder) and not is_foreign(holder, options)
+end
+
 -- Whether a new job gets its unique key: "0" it does; else a code as above, and with 5 and 6 the holder's id; ";" the caller may not change it.
 -- own_key: of the job with this id that it replaces.
 function claim_key(options, id, body, own_key)
@@ -87,10 +103,8 @@ function claim_key(options, id, body, own_key)
   -- guard: unique-window-holds-for-its-own-id
   if holder and not (own_key and own_key == key and holder.id == id) then
     local way = UNIQUE_MODES[unique.mode] or unique.mode == "replace" and replace_holder or debounce_holder
-    -- A job that holds its key for a window may have ended: its state is not given either.
-    local its = unique.own_queue and not holder.is_new and jobs.job_of(holder.id)
-    local is_foreign = its and its.queue ~= registry.number_of(options.queue)
-    code = --[[ guard: unique-key-of-one-queue ]] --[[ guard: existing-hides-other-queues ]] is_foreign and "5" or type(way) == "string" and way or way(holder, options, body)
+    local is_hidden = is_foreign(holder, options)
+    code = --[[ guard: unique-key-of-one-queue ]] --[[ guard: existing-hides-other-queues ]] is_hidden and "5" or type(way) == "string" and way or way(holder, options, body)
   end
   if unique and code == "0" then
     local ends = unique_keys.hold_unique(key, id, unique.window_ms)

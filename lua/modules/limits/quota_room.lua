@@ -1,7 +1,7 @@
 -- Whether a job of a batch is within the quotas (limits/call_quotas).
 --- @requires core/call, core/header, queues/registry, queues/job_counts, limits/call_quotas, limits/beside_bytes
 --- @requires core/plan, limits/kept_keys
---- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, new_beside_bytes, room_for_job, room_for_growth, room_for_keys, first_refusal
+--- @exports has_quotas, counted_flag, start_quotas, add_room, has_room_for_queue, new_beside_bytes, room_for_job, room_for_growth, has_room_for_keys, room_for_keys, first_refusal
 
 -- counted_flag: of new jobs, if their bytes count.
 has_quotas, counted_flag = false, 0
@@ -89,23 +89,38 @@ function room_for_growth(bytes)
   return "4"
 end
 
--- Takes room for the keys that outlive a new job, and plans to count them: its unique key, if it is held for a time; and one for it in the record of an
--- idempotency key. record_ms: how long that lasts, nil = there is none. A code as above, or ":".
-local keys_room
-function room_for_keys(options, record_ms)
+-- How long the keys last that outlive a new job: its unique key, if it is held for a time; and one for it in the record of an idempotency key. record_ms:
+-- how long that lasts, nil = there is none.
+local function lasting_keys(options, record_ms)
   local lasting = { record_ms }
   if options.unique and options.unique.window_ms > 0 then
     lasting[#lasting + 1] = options.unique.window_ms
   end
-  if not has_quotas or max_keys == "0" or #lasting == 0 then
-    return "0"
+  return has_quotas and max_keys ~= "0" and lasting or {}
+end
+
+-- Whether room_for_keys would find room: it takes none.
+local keys_room
+function has_room_for_keys(options, record_ms)
+  local lasting = lasting_keys(options, record_ms)
+  if #lasting == 0 then
+    return true
   end
   keys_room = keys_room or call_quotas.room_for(max_keys, kept_keys.count_kept_keys())
   if --[[ guard: held-keys-within-quota ]] keys_room < #lasting then
     refuse(":", max_keys - keys_room)
+    return false
+  end
+  return true
+end
+
+-- Takes room for these keys, and plans to count them. A code as above, or ":".
+function room_for_keys(options, record_ms)
+  if not has_room_for_keys(options, record_ms) then
     return ":"
   end
-  keys_room = keys_room - #lasting
+  local lasting = lasting_keys(options, record_ms)
+  keys_room = #lasting > 0 and keys_room - #lasting or keys_room
   for _, ttl_ms in ipairs(lasting) do
     plan.lasts[#plan.lasts + 1] = function()
       kept_keys.keep_keys(1, ttl_ms)

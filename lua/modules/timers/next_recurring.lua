@@ -28,8 +28,8 @@ end
 -- The room of the job whose place the next one takes: it is there while its room is looked for, and claim_key gives it back for good. sign: 1 or -1.
 local function lend_room(options, sign)
   local holder = options.unique and options.unique.mode == "replace" and unique_keys.holder_of(options.x.unique)
-  local old = holder and not holder.is_new and holder.job
-  if old and old.state ~= LEASED then
+  local old = holder and holder.job
+  if old then
     local bytes = old.flags >= COUNTED and jobs.body_bytes_of(old) + (old.x.beside or 0) or 0
     -- guard: recurring-replaces-in-full-queue
     quota_room.add_room(old.queue, sign, sign * bytes)
@@ -44,16 +44,24 @@ local function spawn(id, child, recurring, options, slot)
   if dependencies.missing_of(options.needs) ~= "" and --[[ guard: missing-dependency-skips-slot ]] options.refuse_missing then
     return "missing_dependency"
   end
+  -- Before it takes room, plans a queue or counts a key.
+  if not --[[ guard: refused-slot-takes-no-room ]] unique_claims.may_take_key(options) then
+    if options.unique.mode == "debounce" then
+      new_jobs.use_defaults(options)
+      unique_claims.claim_key(options, child, recurring.body)
+    end
+    return recurring.has_overlap and "overlap" or "unique_key"
+  end
   new_jobs.use_defaults(options)
-  lend_room(options, 1)
   local bytes = #recurring.body + quota_room.new_beside_bytes(options)
-  local has_room = quota_room.room_for_job(registry.number_of(options.queue), bytes) == "0" and quota_room.room_for_keys(options) == "0"
+  lend_room(options, 1)
+  local has_room = quota_room.has_room_for_keys(options) and quota_room.room_for_job(registry.number_of(options.queue), bytes) == "0"
   lend_room(options, -1)
   if not has_room then
     return "quota"
-  elseif unique_claims.claim_key(options, child, recurring.body) ~= "0" then
-    return recurring.has_overlap and "overlap" or "unique_key"
   end
+  unique_claims.claim_key(options, child, recurring.body)
+  quota_room.room_for_keys(options)
   -- guard: recurring-begins-no-drain
   queue_settings.let_in(registry.number_of(options.queue))
   local job = new_jobs.new_job(options, child, recurring.body, jobs.job_of(child))

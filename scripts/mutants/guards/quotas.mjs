@@ -134,6 +134,13 @@ export const QUOTA = [
     test: 'limits of a namespace › quotas › quotas on jobs of a queue › allow a replacement by a recurring job in a full queue, but no additional job',
   },
   {
+    id: 'refused-slot-takes-no-room',
+    name: 'quotas: a slot that a unique key refuses takes no room from others',
+    off: 'true',
+    spec: QUOTAS,
+    test: 'limits of a namespace › quotas › quotas on jobs of a queue › do not count a slot that a unique key refuses: %s',
+  },
+  {
     id: 'queue-made-within-quota',
     name: 'quotas: settings make no queue beyond the quota on queues',
     off: 'false',
