@@ -87,6 +87,22 @@ it('a unique key in mode debounce restarts the delay of its holder, with the new
   expect((await find(id))?.timeline.map(({ what }) => what)).toContain('debounced');
 });
 
+it.each([
+  ['a longer one', 60_000, 300_000, 120_000],
+  ['none', 60_000, 0, 120_000],
+  ['one where there was none', 0, 300_000, 120_000],
+])('a unique key in mode debounce takes the ttl of the new job: %s', async (_what, before, ttlMs, passed) => {
+  const { id } = await put('debounce', { text: 'a', ttlMs: before, delayMs: 30_000 });
+  await f.pass(29_000);
+  const state = 'scheduled';
+  expect(await put('debounce', { text: 'b', ttlMs, delayMs: 60_000 })).toEqual({ id, state, existing: true });
+  await f.pass(passed);
+  expect(await find(id)).toMatchObject({ state: 'ready' });
+  await f.pass(300_000 - passed);
+  expect((await find(id))?.state).toBe(ttlMs === 0 ? 'ready' : undefined);
+  expect(await Audit.of(redis, f.ns)).toEqual([]);
+});
+
 it('a unique key in mode debounce keeps the data of the last job of a call', async () => {
   const { id } = await put('debounce', { text: 'a' });
   const jobs = [job('debounce', { text: 'b', delayMs: 300 }), job('debounce', { text: 'c' })];

@@ -12,13 +12,7 @@ end
 -- Changes fields of a job that do not move it. ttl_ms: from now, 0 = it never expires; tags: JSON, "" = none; tries: in all; retry: JSON.
 local function alter(job, wish, bytes)
   if wish.ttl_ms then
-    job.expires = wish.ttl_ms > 0 and now_ceil + wish.ttl_ms or 0
-    if job.expires > 0 then
-      add_member(namespace_key("expiring"), text_of(job.expires), job.id)
-      set_timer("E", job.expires)
-    else
-      remove_member(namespace_key("expiring"), job.id)
-    end
+    jobs.set_ttl(job, wish.ttl_ms)
   end
   if wish.tags then
     jobs.put(job, "tags", wish.tags ~= "" and wish.tags or nil)

@@ -1,7 +1,7 @@
 -- Whole jobs: a table with the fields of the header, and in x those of the hash. One table for each job and script; commit writes what has changed.
 --- @requires core/call, core/header, core/plan
 --- @exports known_jobs, changed, header_of, job_of, will_change, put, set_failure, body_bytes_of, raise_lease, replace_body
---- @exports replace_typed_body
+--- @exports replace_typed_body, set_ttl
 
 -- What a job's indexes are made from, before this script changes it: see extended/indexes.
 local function was_of(job)
@@ -109,4 +109,15 @@ end
 function replace_typed_body(job, body, ctype, is_new)
   replace_body(job, body, is_new)
   put(job, "ctype", ctype)
+end
+
+-- From now, 0 = it never expires.
+function set_ttl(job, ttl_ms)
+  will_change(job).expires = ttl_ms > 0 and now_ceil + ttl_ms or 0
+  if job.expires > 0 then
+    add_member(namespace_key("expiring"), text_of(job.expires), job.id)
+    set_timer("E", job.expires)
+  else
+    remove_member(namespace_key("expiring"), job.id)
+  end
 end

@@ -27,6 +27,8 @@ function place_debounced()
     at = at > now_floor and at or nil
     if not job.is_gone then
       jobs.replace_typed_body(job, with.body, options.x.ctype, true)
+      -- guard: debounce-takes-the-ttl
+      jobs.set_ttl(job, options.ttl_ms)
       jobs.put(job, "due", at)
       -- guard: debounced-stays-blocked
       if job.state ~= BLOCKED then

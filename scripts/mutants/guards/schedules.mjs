@@ -37,6 +37,13 @@ export const SCHEDULES = [
     test: 'a unique key replaces a waiting job, but not a leased one',
   },
   {
+    id: 'debounce-takes-the-ttl',
+    name: 'unique keys: a debounced job has the ttl of the publish that restarted it',
+    off: 'remove',
+    spec: UNIQUE,
+    test: 'a unique key in mode debounce takes the ttl of the new job: %s',
+  },
+  {
     id: 'unique-first-of-call',
     name: 'unique keys: the first job of one call keeps the key',
     off: 'remove',

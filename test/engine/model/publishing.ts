@@ -66,7 +66,8 @@ export function letIn(space: Space, queue: string): void {
   isClosed(space, queue);
 }
 
-function claimKey(space: Space, id: string, { unique, body, delayMs = 0 }: NewJob): Reception {
+function claimKey(space: Space, id: string, job: NewJob): Reception {
+  const { unique, body, delayMs = 0 } = job;
   if (!unique) return { holder: null };
   const { key, mode, windowMs = 0 } = unique;
   const holding = holderOf(space, key);
@@ -80,6 +81,8 @@ function claimKey(space: Space, id: string, { unique, body, delayMs = 0 }: NewJo
   if (isTaken) return { code: 'unique_key_taken' };
   if (holder && mode === 'debounce') {
     waitAnew(space, holder, body, delayMs);
+    const { ttlMs = 0 } = withDefaults(space, job, 'extended');
+    holder.expiresMs = ttlMs > 0 ? space.nowMs + ttlMs : 0;
     return { holder: holder.id };
   }
   if (holder) end(space, holder, 'replaced');
