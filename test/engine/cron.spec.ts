@@ -103,6 +103,29 @@ describe('a cron schedule after an outage', () => {
     expect(await recurrings().get(f.ns, 'i')).toMatchObject({ made: 3, skipped: 17, lastSkip: skipped });
   });
 
+  it.each([0, 1, 4_999])(
+    'makes the job of the present slot, and no missed one, with catch_up_ms %s',
+    async (catchUpMs) => {
+      await set('* * * * *', { catchUpMs, maxCatchUp: 1_000 });
+      const template = { queue: 'i', body: Buffer.from('x') };
+      await recurrings().set(f.ns, {
+        ...{ id: 'i', template, maxCatchUp: 1_000, catchUpMs },
+        schedule: { everyMs: MINUTE, offsetMs: 30 * SECOND },
+      });
+      await f.pass(33 * SECOND);
+      await f.pass(10 * MINUTE);
+      for (const id of ['r', 'i'])
+        expect(await recurrings().get(f.ns, id)).toMatchObject({
+          made: 2,
+          skipped: 9,
+          lastSkip: { reason: 'catch_up_ms' },
+        });
+      await f.pass(63 * SECOND);
+      for (const id of ['r', 'i'])
+        expect(await recurrings().get(f.ns, id)).toMatchObject({ made: 2, skipped: 10 });
+    },
+  );
+
   it('makes a job with max_catch_up 0 only within its minute', async () => {
     await set('*/10 * * * *', { maxCatchUp: 0 });
     await f.pass(65 * MINUTE);

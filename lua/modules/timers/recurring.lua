@@ -28,7 +28,7 @@ local function skip(recurring, slot, count, reason)
   recurring.skip_at, recurring.skip_reason = slot, reason
 end
 
--- With a jitter several slots may come within the time that a server needs to run the timer: so they are not missed.
+-- Within this time a server runs the timer: a slot is not late yet, and of several that have come with a jitter none is missed.
 local ON_TIME_MS = 5000
 
 -- How many of the slots that have come make no job, and why. Of `missed` slots come_at(n) is the time at which the job of the nth was to be made, in order.
@@ -49,7 +49,7 @@ local function count_skipped(recurring, missed, come_at)
     over, reason = missed, "late"
   end
   -- guard: cron-catch-up-ms
-  while recurring.catch_up and over < missed and now_floor - come_at(over + 1) > recurring.catch_up do
+  while recurring.catch_up and over < missed and now_floor - come_at(over + 1) > --[[ guard: present-slot-is-not-too-old ]] math.max(recurring.catch_up, ON_TIME_MS) do
     over, reason = over + 1, "catch_up_ms"
   end
   if over < missed and --[[ guard: recurring-store-full ]] store_room.is_store_full() then

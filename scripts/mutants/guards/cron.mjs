@@ -78,6 +78,13 @@ export const CRON_GUARDS = [
     test: 'a cron schedule after an outage › makes no job for a slot older than catch_up_ms, of cron and of an interval',
   },
   {
+    id: 'present-slot-is-not-too-old',
+    name: 'cron: a small catch_up_ms does not skip a slot that is on time',
+    off: { with: 'recurring.catch_up' },
+    spec: CRON,
+    test: 'a cron schedule after an outage › makes the job of the present slot, and no missed one, with catch_up_ms %s',
+  },
+  {
     id: 'cron-overlap-one-job',
     name: 'cron: with overlap, several slots together make one job',
     off: 'remove',

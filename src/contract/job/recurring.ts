@@ -20,7 +20,7 @@ import { JobOptions } from './options.js';
 const CATCH_UP =
   'Maximum number of jobs published for missed slots, as after an outage: those of the latest slots; default 1. 0: a slot publishes a job only within a minute of its time.';
 const CATCH_UP_MS =
-  'A slot that passed longer ago publishes no job; null: no limit. Applies in addition to `max_catch_up`.';
+  'A slot that passed longer ago publishes no job; null: no limit. Less than 5,000 counts as 5,000: so late a slot is still on time. Applies in addition to `max_catch_up`.';
 const OVERLAP =
   'What happens at a slot while the job of an earlier slot has not ended. `allow`: publishes the next job. `skip`: publishes none. `replace`: replaces a waiting job, and publishes none while one is leased.';
 export const NOTE = 'Why it is paused. Removed when it is resumed.';
