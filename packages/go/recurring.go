@@ -72,7 +72,8 @@ type NewRecurringJob struct {
 	CatchUp time.Duration
 	// Overlap is what happens while the job of an earlier slot has not ended: allow, skip or replace.
 	Overlap string
-	Paused  bool
+	// Paused: false leaves one that is replaced as it is; see [Client.ResumeRecurringJob].
+	Paused bool
 	// Note is why it is paused.
 	Note string
 }

@@ -112,7 +112,7 @@ export class V1RecurringController {
     id: 'replaceRecurringJob',
     about: 'Creates or replaces the recurring job with this id.',
     details:
-      'The counters of a replaced one continue. Its slots stay the same if its schedule does not change.',
+      'The counters of a replaced one continue. Its slots stay the same if its schedule does not change. It stays paused, with its note, unless `paused` is given.',
     group: GROUP,
     body: ReplaceRecurringFields,
     answers: ONE,

@@ -312,6 +312,18 @@ describe('a running recurring job', () => {
     expect(await take()).toEqual(['r-1', 'r-2']);
   });
 
+  it('stays paused when it is replaced, with its note, unless it says otherwise', async () => {
+    const paused = { paused: true, note: 'the printer is broken', nextAtMs: null };
+    await set(10 * SECOND);
+    await recurrings().pause(f.ns, 'r', paused.note);
+    expect(await set(10 * SECOND)).toMatchObject(paused);
+    expect(await set(5 * SECOND, { maxCatchUp: 7 })).toMatchObject({ ...paused, maxCatchUp: 7 });
+    expect(await set(5 * SECOND, { note: 'no paper' })).toMatchObject({ ...paused, note: 'no paper' });
+    await pass(20 * SECOND);
+    expect(await set(5 * SECOND, { paused: false })).toMatchObject({ paused: false, note: null, made: 0 });
+    expect(await set(5 * SECOND, { note: 'not paused' })).toMatchObject({ paused: false, note: null });
+  });
+
   it('makes no second job for a slot after a pause and a change of its interval', async () => {
     await set(10 * SECOND);
     await pass(0);

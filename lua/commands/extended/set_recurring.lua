@@ -9,7 +9,7 @@ every_ms: integer   between two slots; 0 = its slots are those of a cron express
 first_ms: text      the first slot, Unix ms; "" = offset_ms from now
 offset_ms: integer  see first_ms
 fields: text        JSON, stored with it: template, options (as in extended/publish), queue, backlog, skips_late and paused ("1" or "0"), catch_up,
-                    overlap, note
+                    overlap, note. Without paused, it and its note stay
 body: text          the data of its jobs
 needs: text         what they depend on, as in extended/publish
 new_slots: text     of a cron expression: its next slots, as in timers/cron_slots
@@ -35,7 +35,7 @@ end
 
 -- Read.
 local key, all = named_key("R", id), namespace_key("schedules")
-local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata", "counted")
+local known = redis.call("HMGET", key, "revision", "schedule", "first", "next", "last", "paused", "slots", "complete", "tzdata", "counted", "note")
 -- Together: a key of a slot that moves to another node is not taken for one that does not exist.
 redis.call("EXISTS", meta, key, all)
 recurring_timer.touch_recurring_timer(due)
@@ -44,6 +44,10 @@ if revision ~= "" and --[[ guard: recurring-change-names-its-revision ]] (known[
 end
 
 local stored = cjson.decode(fields)
+if not stored.paused then
+  stored.paused = --[[ guard: replacement-keeps-the-pause ]] known[6] or "0"
+  stored.note = stored.paused == "1" and (stored.note or known[11]) or ""
+end
 local grows = not known[1] or #body > redis.call("HSTRLEN", key, "body") or #stored.template > redis.call("HSTRLEN", key, "template")
   or #needs > redis.call("HSTRLEN", key, "needs")
 if grows and --[[ guard: recurring-set-store-full ]] store_room.is_store_full() then

@@ -25,7 +25,9 @@ export function isUnchanged(fields: RecurringFields, stored: RecurringJob): bool
   // As it is sent: times are texts.
   const wanted = camelCase(JSON.parse(JSON.stringify(fields))) as Fields;
   const { schedule, job, maxCatchUp, backlog, catchUpMs, overlap, paused, note, ...unknown } = wanted;
-  const isPaused = paused === true;
+  // What is left out stays as it is.
+  const isPaused = paused ?? /* guard: dry-run-keeps-the-pause */ stored.paused;
+  const kept = paused === undefined ? stored.note : null;
   const settings = {
     schedule: scheduleOf(objectOf(schedule)),
     job: templateOf(objectOf(job)),
@@ -33,7 +35,7 @@ export function isUnchanged(fields: RecurringFields, stored: RecurringJob): bool
     catchUpMs: catchUpMs ?? null,
     overlap: overlap ?? /* guard: dry-run-knows-the-defaults */ 'allow',
     paused: isPaused,
-    note: isPaused ? (note ?? null) : null,
+    note: isPaused === true ? (note === undefined ? kept : note) : null,
     ...unknown,
   };
   return isDeepStrictEqual(settings, settingsOf(stored));

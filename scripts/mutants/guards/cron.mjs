@@ -176,6 +176,20 @@ export const CRON_GUARDS = [
     test: 'slot renewal computes the slots of all namespaces each hour, and 30 seconds after a failure',
   },
   {
+    id: 'replacement-keeps-the-pause',
+    name: 'recurring: one that is replaced stays paused',
+    off: 'remove',
+    spec: 'test/engine/recurring.spec.ts',
+    test: 'a running recurring job › stays paused when it is replaced, with its note, unless it says otherwise',
+  },
+  {
+    id: 'dry-run-keeps-the-pause',
+    name: 'command line: apply --dry-run knows that a paused recurring job stays paused',
+    off: { with: 'false' },
+    spec: 'packages/cli/src/commands/recurring-command.spec.ts',
+    test: 'pumphouse recurring › apply --dry-run › leaves one paused that an operator paused',
+  },
+  {
     id: 'note-ends-with-the-pause',
     name: 'cron: the note of a pause is removed with it',
     off: 'true',

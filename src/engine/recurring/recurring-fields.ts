@@ -44,7 +44,7 @@ export function argsOf(
   { schedule, template, maxCatchUp = 1, ...more }: NewRecurring,
   computed: ComputedSlots,
 ) {
-  const { catchUpMs, overlap = 'allow', paused = false, note } = more;
+  const { catchUpMs, overlap = 'allow', ...pause } = more;
   const { body, ...rest } = template;
   const fields = {
     queue: template.queue,
@@ -53,10 +53,9 @@ export function argsOf(
     // Earlier servers know only `backlog`, in which 0 means as many as possible.
     backlog: Math.max(maxCatchUp, 1),
     skips_late: maxCatchUp === 0 ? '1' : '0',
-    paused: paused ? '1' : '0',
     catch_up: catchUpMs === undefined || catchUpMs === null ? '' : String(catchUpMs),
     overlap,
-    note: /* guard: note-ends-with-the-pause */ paused ? (note ?? '') : '',
+    ...pauseFieldsOf(pause),
   };
   return {
     id,
@@ -65,6 +64,15 @@ export function argsOf(
     fields: JSON.stringify(fields),
     body,
     needs: packIds(template.dependsOn ?? []),
+  };
+}
+
+/** What is left out stays as it is stored: what deploys a schedule again does not end an operator's pause. */
+function pauseFieldsOf({ paused, note }: Pick<NewRecurring, 'paused' | 'note'>) {
+  if (paused === undefined) return note === undefined ? {} : { note: note ?? '' };
+  return {
+    paused: paused ? '1' : '0',
+    note: /* guard: note-ends-with-the-pause */ paused ? (note ?? '') : '',
   };
 }
 

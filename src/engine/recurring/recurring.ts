@@ -86,8 +86,8 @@ export class Recurrings {
   ) {}
 
   /**
-   * Stores a recurring job. One with the same id is replaced: its counters continue, and its slots stay if the schedule
-   * is the same.
+   * Stores a recurring job. One with the same id is replaced: its counters continue, its slots stay if the schedule is
+   * the same, and it stays paused if `paused` is left out.
    *
    * @param check of the one that is replaced; no other one can come between. It is also called for the answer
    * @throws {QueueError} `invalid_argument`, `namespace_full`, or an error of the store

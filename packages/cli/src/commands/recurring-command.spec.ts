@@ -126,6 +126,16 @@ backlog = 0
       expect([out, err]).toEqual([IDS.map((id) => `unchanged  ${id}\n`).join(''), '']);
     });
 
+    it('leaves one paused that an operator paused', async () => {
+      fileOf(ALL);
+      await what('--yes');
+      await call('recurring', 'pause', 'nightly', '--note', 'broken');
+      const unchanged = IDS.map(() => 'unchanged');
+      expect([await what('--dry-run'), await what('--yes')]).toEqual([unchanged, unchanged]);
+      expect((await call('recurring', 'ls')).out).toContain('paused: broken');
+      await call('recurring', 'resume', 'nightly');
+    });
+
     it.each<[from: string, to: string]>([
       ['overlap = "skip"', 'overlap = "replace"'],
       ['overlap = "skip"', ''],

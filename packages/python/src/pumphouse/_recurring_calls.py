@@ -55,6 +55,7 @@ def put_recurring_job(
         max_catch_up: jobs for slots that were missed, as after an outage, at most; 1.
         catch_up_ms: a slot that passed longer ago makes no job.
         overlap: what happens while the job of an earlier slot has not ended: ``allow``, ``skip`` or ``replace``.
+        paused: makes no job until it is resumed; one that is replaced stays as it is by default.
         note: why it is paused.
     """
     wait = None if catch_up_ms is None else rounded_up("catch_up_ms", catch_up_ms)
