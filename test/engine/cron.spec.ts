@@ -236,6 +236,37 @@ describe('a jitter longer than the time between slots', () => {
     expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
   });
 
+  it.each<[string, Partial<CronSchedule>]>([
+    ['an end', { endAtMs: at('2027-02-01T00:00:00Z') }],
+    ['a start that has passed', { startAtMs: at('2027-01-01T00:00:00Z') }],
+    ['another jitter', { jitterMs: 90 * SECOND }],
+  ])('keeps the slots that wait for it through a change of the bounds: %s', async (_what, change) => {
+    await set('*/5 * * * * *', { schedule: { jitterMs } });
+    const first = f.nowMs + 5 * SECOND;
+    const times = new Map(await slotsMade(60));
+    await set('*/5 * * * * *', { schedule: { jitterMs, ...change } });
+    for (const [slot, time] of await slotsMade(180)) times.set(slot, time);
+    const slots = Array.from({ length: 28 }, (_, i) => first + i * 5 * SECOND);
+    expect(slots.filter((slot) => !times.has(slot))).toEqual([]);
+    expect(await get()).toMatchObject({ made: times.size, skipped: 0 });
+  });
+
+  it.each<[string, Partial<CronSchedule>]>([
+    ['an end that has passed', { endAtMs: at('2027-01-15T12:00:31Z') }],
+    ['another expression', { cron: '0 0 1 1 *' }],
+    [
+      'another time zone',
+      { cron: '*/5 * * * * *', timeZone: 'Asia/Kolkata', startAtMs: at('2028-01-01T00:00:00Z') },
+    ],
+  ])('drops the slots that wait for it by a change of the schedule: %s', async (_what, change) => {
+    await set('*/5 * * * * *', { schedule: { jitterMs: 3_600 * SECOND } });
+    await f.pass(60 * SECOND);
+    const count = await made();
+    await set('*/5 * * * * *', { schedule: { jitterMs, ...change } });
+    await f.pass(120 * SECOND);
+    expect(await made()).toBe(count);
+  });
+
   it('holds at most 64 slots that wait for their jitter, and skips none', async () => {
     await set('* * * * * *', { schedule: { jitterMs: DAY }, maxCatchUp: 1 });
     for (let i = 0; i < 200; i++) {

@@ -68,6 +68,19 @@ if grows and growth > 0 and most_bytes > 0 then
   end
 end
 local is_same = known[2] == schedule and known[6] == "0"
+
+-- Slots that have come, and wait for their jitter or a server: other bounds or another jitter drop only those that the bounds leave out.
+local function waiting_slots()
+  local old, new, waiting = known[2] and cjson.decode(known[2]) or {}, cjson.decode(schedule), {}
+  if known[6] == "0" and old.cron == new.cron and old.timeZone == new.timeZone then
+    for _, at in ipairs(cron_slots.slots_in(known[7])) do
+      local is_within = at <= now_ceil and at >= (new.startAtMs or 0) and at < (new.endAtMs or math.huge)
+      waiting[#waiting + 1] = --[[ guard: waiting-slots-survive-new-bounds ]] is_within and at or nil
+    end
+  end
+  return waiting
+end
+
 local first, slot, runs
 if every_ms == 0 then
   -- Slots that were served do not come again. Those that are stored were not: with a jitter, later ones may have been.
@@ -79,10 +92,15 @@ if every_ms == 0 then
   if is_same then
     complete, tzdata = known[8], known[9]
   end
+  local waiting = is_same and {} or waiting_slots()
+  served = math.max(served, waiting[#waiting] or 0)
   while slots[from] and slots[from] <= --[[ guard: cron-served-slot-once ]] served do
     from = from + 1
   end
-  new_slots, slot = cron_slots.slots_text(slots, from), slots[from]
+  for i = from, #slots do
+    waiting[#waiting + 1] = slots[i]
+  end
+  new_slots, slot = cron_slots.slots_text(waiting, 1), waiting[1]
   runs = cron_slots.next_cron_run(id, new_slots, jitter, complete)
 else
   first = known[2] == schedule and known[3] or first_ms ~= "" and first_ms or text_of(now_ceil + offset_ms)

@@ -71,6 +71,13 @@ export const CRON_GUARDS = [
     test: 'a jitter longer than the time between slots › keeps its slots through a change of max_catch_up, and makes a job for each slot',
   },
   {
+    id: 'waiting-slots-survive-new-bounds',
+    name: 'cron: slots that wait for their jitter are kept when the bounds of the schedule change',
+    off: 'false',
+    spec: CRON,
+    test: 'a jitter longer than the time between slots › keeps the slots that wait for it through a change of the bounds: %s',
+  },
+  {
     id: 'cron-catch-up-ms',
     name: 'cron: catch_up_ms holds',
     off: 'false',
