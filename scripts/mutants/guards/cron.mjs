@@ -141,6 +141,13 @@ export const CRON_GUARDS = [
     test: 'clock changes 1990 to 2037 › are the same in a second implementation: %s',
   },
   {
+    id: 'cron-slots-are-near',
+    name: 'cron: slots of rare days are computed for 50 years at most',
+    off: { with: 'Infinity' },
+    spec: 'src/engine/recurring/cron.spec.ts',
+    test: 'slots of a cron expression › are computed for 50 years at most, in little time: %s',
+  },
+  {
     id: 'cron-midnight-gap',
     name: 'cron: a gap over midnight leaves out no slot',
     off: 'remove',

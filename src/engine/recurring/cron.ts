@@ -11,8 +11,12 @@ export const TZDATA = process.versions.tz ?? '';
 const SOON_YEARS = 10;
 const SOON_MS = SOON_YEARS * 366 * 86_400_000;
 const LAST_YEAR = 9_999;
+/** Slots are computed so far ahead at most: those of rare days, up to the year 3000, would hold up the process. */
+const AHEAD_MS = 50 * 366 * 86_400_000;
 /** Changes of the clock are farther apart: Morocco's two, before and after Ramadan, are five weeks. */
 const STEP_MS = 28 * 86_400_000;
+/** More than any local time is from UTC. */
+const FARTHEST_ZONE_MS = 2 * 86_400_000;
 /** Slots that `passedBetween` looks at: about 75 ms of processor time. */
 const MOST_PASSED = 1_000;
 /** Schedules whose parsed form is kept. */
@@ -76,7 +80,7 @@ function refusalOf(schedule: CronSchedule): string | undefined {
 }
 
 /**
- * The next slots, Unix ms, in order; fewer than `count` if the schedule ends.
+ * The next slots, Unix ms, in order; fewer than `count` if the schedule ends, or has no more within 50 years.
  *
  * @param afterMs the slots are later than this
  */
@@ -85,10 +89,11 @@ export function slotsAfter(schedule: CronSchedule, afterMs: number, count: numbe
   const cron = cronOf(schedule);
   const slots: number[] = [];
   let atMs = Math.max(afterMs, startAtMs - 1);
+  const untilMs = Math.min(endAtMs, /* guard: cron-slots-are-near */ atMs + AHEAD_MS);
   while (slots.length < count) {
     const found = cron.nextRun(new Date(atMs))?.getTime() ?? Number.POSITIVE_INFINITY;
     const next = /* guard: cron-midnight-gap */ leftOut(schedule, atMs, found) ?? found;
-    if (next >= endAtMs || next === Number.POSITIVE_INFINITY) break;
+    if (next >= untilMs) break;
     slots.push(next);
     atMs = next;
   }
@@ -145,8 +150,9 @@ export function isMoved(schedule: CronSchedule, slotMs: number): boolean {
 function leftOut(schedule: CronSchedule, fromMs: number, toMs: number): number | null {
   const { cron, timeZone } = schedule;
   if (!isFixedTime(cron) || toMs === Number.POSITIVE_INFINITY) return null;
-  let before = offsetMs(timeZone, fromMs);
-  for (let atMs = fromMs; atMs < toMs; atMs += /* guard: each-change-of-the-clock-counts */ STEP_MS) {
+  const beginsMs = toMs - fromMs > 2 * STEP_MS ? firstStated(schedule, fromMs, toMs) : fromMs;
+  let before = offsetMs(timeZone, beginsMs);
+  for (let atMs = beginsMs; atMs < toMs; atMs += /* guard: each-change-of-the-clock-counts */ STEP_MS) {
     const untilMs = Math.min(atMs + STEP_MS, toMs);
     const after = offsetMs(timeZone, untilMs);
     const slot = before < after ? endOfGap(schedule, [atMs, before], [untilMs, after]) : null;
@@ -154,6 +160,18 @@ function leftOut(schedule: CronSchedule, fromMs: number, toMs: number): number |
     before = after;
   }
   return null;
+}
+
+/**
+ * From where on a gap may have a local time that the expression states. Between most slots it states none: to walk through the years between
+ * rare ones would take long.
+ */
+function firstStated({ cron, timeZone }: CronSchedule, fromMs: number, toMs: number): number {
+  const stated = cronOf({ cron, timeZone: 'UTC' })
+    .nextRun(new Date(fromMs + offsetMs(timeZone, fromMs)))
+    ?.getTime();
+  if (stated === undefined || stated >= toMs + offsetMs(timeZone, toMs)) return toMs;
+  return Math.max(fromMs, stated - FARTHEST_ZONE_MS);
 }
 
 /** The same for two times, with the offsets of the local time then, between which the clock is set forward once. */
