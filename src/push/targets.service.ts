@@ -100,7 +100,7 @@ export class TargetsService {
           url: '',
           ...config,
           breakerSettings: checkedBreaker(breaker && { ...BREAKER, ...breaker }),
-          ...(first === undefined ? {} : NO_OLD),
+          ...(isOther(first, secrets) ? NO_OLD : {}),
         },
         secrets: { secret: first ?? secrets?.secret ?? '', oldSecret: oldOf(first, secrets), headers },
         shown: first ?? null,
@@ -121,7 +121,7 @@ export class TargetsService {
           ...known,
           ...config,
           breakerSettings: changedBreaker(known.breakerSettings, breaker),
-          ...(secret === undefined ? {} : NO_OLD),
+          ...(isOther(secret, secrets) ? NO_OLD : {}),
         },
         secrets: {
           secret: secret ?? secrets.secret,
@@ -134,7 +134,8 @@ export class TargetsService {
   }
 
   /**
-   * Gives a target a new secret. Requests are signed with the old one too, for `keepOldMs`.
+   * Gives a target a new secret. Requests are signed with the old one too, for `keepOldMs`. With the secret that it has,
+   * only that time begins again.
    *
    * @throws {QueueError} `target_not_found`, `pool_moving`, `push_key_mismatch`
    */
@@ -145,10 +146,16 @@ export class TargetsService {
   ): Promise<ChangedTarget> {
     return this.alter(caller, 'target.rotate', name, (known, secrets, nowMs) => {
       if (known === null || secrets === null) throw notFound('target', name);
-      const keeps = keepOldMs > 0;
+      const { oldSecretUntilMs } = known;
+      const before = oldSecretUntilMs !== null && oldSecretUntilMs > nowMs ? secrets.oldSecret : null;
+      // The same call again, as its answer was lost: the secret before it is still the old one.
+      const old = /* guard: repeated-rotation-keeps-the-old-secret */ isOther(secret, secrets)
+        ? secrets.secret
+        : before;
+      const oldSecret = keepOldMs > 0 ? old : null;
       return {
-        target: { ...known, oldSecretUntilMs: keeps ? nowMs + keepOldMs : null },
-        secrets: { ...secrets, secret, oldSecret: keeps ? secrets.secret : null },
+        target: { ...known, oldSecretUntilMs: oldSecret === null ? null : nowMs + keepOldMs },
+        secrets: { ...secrets, secret, oldSecret },
         shown: secret,
       };
     });
@@ -287,8 +294,13 @@ function fresh(
   return { ...NO_OLD, pausedAtMs: null, pauseReason: null, createdAtMs };
 }
 
+/** True if a secret is given that the target does not have: with it, the old one ends. */
+function isOther(given: string | undefined, secrets: TargetSecrets | null): boolean {
+  return given !== undefined && /* guard: same-secret-is-no-other */ given !== secrets?.secret;
+}
+
 function oldOf(given: string | undefined, secrets: TargetSecrets | null): string | null {
-  return given === undefined ? (secrets?.oldSecret ?? null) : null;
+  return isOther(given, secrets) ? null : (secrets?.oldSecret ?? null);
 }
 
 /**

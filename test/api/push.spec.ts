@@ -446,6 +446,36 @@ describe('HTTP push', () => {
     });
   });
 
+  it.each(['generated before', 'given before'])(
+    'a repeated rotation keeps the secret that was %s',
+    async (how) => {
+      const { queue, name, secret: generated } = await pushed();
+      const secretOf = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+      const [first, secret] = [secretOf(), secretOf()];
+      if (how === 'given before') await given('PATCH', `targets/${name}`, { secret: first });
+      const old = how === 'given before' ? first : generated;
+      const rotate = (more: object = {}) =>
+        given<TargetJson & { old_secret_until: string | null }>('POST', `targets/${name}/rotate`, {
+          ...{ keep_old_ms: 60_000, secret },
+          ...more,
+        });
+      const { old_secret_until: until } = await rotate();
+      expect((await rotate({ keep_old_ms: 120_000 })).old_secret_until).not.toBe(until);
+      // What is deployed again with the same secret does not end it, either.
+      await given('PATCH', `targets/${name}`, { secret });
+      await put(name, { secret });
+      await sleep(1_100);
+      const id = await publish(queue);
+      await waitFor(() => receiver.of(id).length === 1, 5_000);
+      const [{ headers, body }] = receiver.of(id) as [Received];
+      for (const one of [old, secret]) new Webhook(one).verify(body, headers as Record<string, string>);
+
+      expect(await rotate({ keep_old_ms: 0 })).toMatchObject({ old_secret_until: null });
+      // What has ended does not come back.
+      expect(await rotate()).toMatchObject({ old_secret_until: null });
+    },
+  );
+
   describe('the answer to a push request', () => {
     it('is stored as the result of a job with retention_ms', async () => {
       const { queue } = await pushed();

@@ -187,4 +187,14 @@ export const PUSH_TARGETS = [
     spec: HTTP,
     test: 'HTTP push › a target that acknowledges later › has as long as the ttr_ms of the job says, also in a namespace with shorter heartbeats',
   },
+  ...[
+    ['repeated-rotation-keeps-the-old-secret', 'a repeated rotation keeps the old secret'],
+    ['same-secret-is-no-other', 'the secret that a target has does not end the old one'],
+  ].map(([id, what]) => ({
+    id: String(id),
+    name: `push: ${String(what)}`,
+    off: /** @type {const} */ ('true'),
+    spec: 'test/api/push.spec.ts',
+    test: 'HTTP push › a repeated rotation keeps the secret that was %s',
+  })),
 ];
