@@ -4,6 +4,7 @@ import { Engines } from '../../src/engine/engines.js';
 import type { RecordMover } from '../../src/engine/moving/record-mover.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { kindOf, type MoveRule, RECORD_KINDS } from '../../src/redis/record-kinds.js';
+import { RAISED_TO } from '../../src/domain/data-format.js';
 import { RedisPool } from '../../src/redis/pool.js';
 import { randomNamespace, startRedis, type RedisProcess, waitFor } from '../support/redis.js';
 import { Audit } from './audit.js';
@@ -421,6 +422,54 @@ describe('a pool moved to another Redis', () => {
       }
       expect(await queues.queues.stored.settings(ns, ['second'])).toMatchObject([{ pausedAtMs: nowMs }]);
       expect(await old.queues.stored.settings(ns, ['second'])).toEqual([null]);
+    });
+
+    it('has paused fair keys, although no queue of its name is fair in the old Redis', async () => {
+      await next.queues.change(ns, 'second', { fair: true });
+      await queues.queues.stored.pause(ns, 'second', undefined, { fairKey: 'a' });
+      expect((await next.queues.stored.settings(ns, ['second']))[0]?.pauses).toHaveLength(1);
+      await expect(
+        queues.queues.stored.pause(ns, 'other', undefined, { fairKey: 'a' }),
+      ).rejects.toMatchObject({ code: 'invalid_argument' });
+      expect(await old.queues.stored.names(ns)).toEqual([]);
+    });
+
+    describe('while the old Redis has an older data format', () => {
+      let format: string | null;
+      let older: RedisPool;
+      beforeEach(async () => {
+        format = await clients[0].get('pumphouse:format');
+        await clients[0].set('pumphouse:format', RAISED_TO);
+        older = await RedisPool.connect('default', testPoolOptions({ url: stores[0]!.url }), silentLog);
+        old = new PoolEngine(older, { clock: () => nowMs });
+        ({ queues } = moveOf(old, next));
+        await queues.publish(ns, 'second', newJob());
+      });
+      afterEach(async () => {
+        await clients[0].set('pumphouse:format', format!);
+        await older.close();
+      });
+
+      it.each<[string, (stored: Engine['queues']['stored']) => Promise<unknown>, object]>([
+        [
+          'has a strict order',
+          (stored) => stored.change(ns, 'second', { order: 'strict' }),
+          { order: 'strict' },
+        ],
+        ['is fair', (stored) => stored.change(ns, 'second', { fair: true }), { fair: true }],
+        [
+          'has paused types',
+          (stored) => stored.pause(ns, 'second', undefined, { type: 't' }),
+          { pauses: [{ type: 't' }] },
+        ],
+      ])('%s, unless a queue of its name is in the old one', async (_what, change, settings) => {
+        await change(queues.queues.stored);
+        expect(await next.queues.stored.settings(ns, ['second'])).toMatchObject([settings]);
+        expect(await old.queues.stored.settings(ns, ['second'])).toEqual([null]);
+
+        await old.publish(ns, 'second', newJob());
+        await expect(change(queues.queues.stored)).rejects.toMatchObject({ code: 'format_too_old' });
+      });
     });
   });
 

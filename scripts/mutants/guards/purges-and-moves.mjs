@@ -183,6 +183,13 @@ export const PURGES_AND_MOVES = [
     spec: MOVING_SPEC,
     test: 'a pool moved to another Redis › a queue that the old Redis does not have › is paused there, too: a job may go on to it',
   },
+  {
+    id: 'old-store-refuses-no-new-queue',
+    name: 'move: a queue that is only in the new store may have settings that the old one refuses',
+    off: { with: 'isFull(error)' },
+    spec: MOVING_SPEC,
+    test: 'a pool moved to another Redis › a queue that the old Redis does not have › has paused fair keys, although no queue of its name is fair in the old Redis',
+  },
   ...[
     ['destroy-needs-both-stores', 'a destroy'],
     ['queue-purge-needs-both-stores', 'a purge of a queue'],

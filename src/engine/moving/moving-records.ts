@@ -64,8 +64,7 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
       // guard: setting-is-reset-in-the-old-store-first
       await /* guard: queue-is-made-in-both-stores */ ofOld(namespace, queue, ...rest).catch(
         (error: unknown) => {
-          // Without room it makes no queue for its jobs, either.
-          if (wasInOld || !hasNoRoom(error)) throw error;
+          if (wasInOld || !(/* guard: old-store-refuses-no-new-queue */ isOfStore(error))) throw error;
         },
       );
       const isCreated = await ofNext(namespace, queue, ...rest);
@@ -114,9 +113,21 @@ export function movingStoredQueues({ old, next, mover }: Move): StoredQueues {
   });
 }
 
-/** True if a store has no room for one more queue. */
-function hasNoRoom(error: unknown): boolean {
-  return isFull(error) || (error instanceof QueueError && error.code === 'too_many_queues');
+/**
+ * Refusals of the old pool that are its own: it has no room, or a queue that is not in it is not fair there. Then it
+ * makes no queue for its jobs. The new pool refuses what is wrong with a request.
+ */
+const OF_STORE: ReadonlySet<string> = new Set([
+  'store_full',
+  'disk_full',
+  'too_many_queues',
+  'format_too_old',
+  'invalid_argument',
+]);
+
+/** True if a store refuses a queue that it does not have. */
+function isOfStore(error: unknown): boolean {
+  return error instanceof QueueError && OF_STORE.has(error.code);
 }
 
 /** A key that is in both pools has the jobs of both. */

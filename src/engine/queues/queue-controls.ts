@@ -126,7 +126,7 @@ export class QueueControls {
    * @throws {QueueError} `invalid_argument`: more than one kind of jobs, too many pauses, a fair key of a queue that is
    *   not fair; `format_too_old`; `too_many_queues`: a quota; or an error of the store
    */
-  pause(
+  async pause(
     namespace: string,
     queue: string,
     { by, note, forMs }: Pauser = UNKNOWN_PAUSER,
