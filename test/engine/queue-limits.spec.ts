@@ -286,6 +286,36 @@ describe('limits on running jobs', () => {
       expect(await counts()).toMatchObject({ ready: 60, held: 0 });
       expect(await runAll()).toEqual(ids);
     });
+
+    it.each([1_500, 0])(
+      'have no place any more if the same script takes them, for %s ms',
+      async (delayMs) => {
+        await limit(1);
+        await publish('x0');
+        f.nowMs += 1;
+        await put('q', { id: 'a2', concurrencyKey: 'a', tries: 9, retry: { kind: 'fixed', delayMs: 0 } });
+        await publish('a1');
+        const [x0] = await lease();
+        const [a2] = await f.engine.lease(f.ns, { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0 });
+        await pass(1_000);
+        await f.engine.pumpNow(f.ns);
+        const [a1] = await lease();
+        expect([x0?.id, a2?.id, a1?.id, await stateOf('a2')]).toEqual(['x0', 'a2', 'a1', 'held']);
+        await extended().leaseOperations.release(f.ns, x0!);
+
+        await extended().settler.settle(f.ns, [
+          { verb: 'ack', id: 'a1', lease: a1!.lease },
+          { verb: 'retry', id: 'a2', lease: a2!.lease, options: { group: 'g', delay_ms: delayMs } },
+        ]);
+
+        await pass(delayMs);
+        expect(await counts()).toMatchObject({ ready: 2, scheduled: 0 });
+        expect(await f.audit()).toEqual([]);
+        await extended().jobCanceller.cancel(f.ns, 'a2');
+        expect(await counts()).toMatchObject({ ready: 1 });
+        expect(await f.audit()).toEqual([]);
+      },
+    );
   });
 
   describe('a full concurrency key', () => {

@@ -120,12 +120,14 @@ local function move(job, wish, at, outcome, bytes, ties)
   local waits = job.x.waits and dependencies.is_waiting(job)
   local stays = not outcome and may_stay(job, wish, at, number, waits)
   local has_new_list = priority ~= job.priority or wish.type and wish.type ~= job.x.type and registry.is_by_type(job.queue)
+  local stand
   if stays and was == READY and has_new_list then
-    stays, job.stand = false, publish_order.rank_of(job, priority, wish.type or job.x.type)
+    stays, stand = false, publish_order.rank_of(job, priority, wish.type or job.x.type)
   end
-  local slot, changes = job.stand and tonumber(job.x.slot), changes_of(job, wish, number, priority, ties)
+  local slot, changes = stand and tonumber(job.x.slot), changes_of(job, wish, number, priority, ties)
   if not stays then
     moves.leave(job)
+    job.stand = stand
   end
   alter(job, wish, bytes)
   conversion.make_extended(job, not stays)

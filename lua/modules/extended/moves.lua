@@ -19,11 +19,15 @@ end
 function leave(job)
   jobs.will_change(job)
   slots.left(job)
-  local kind = indexes.kind_of(job)
+  local kind, stood_aside = indexes.kind_of(job), job.x.aside
   -- guard: front-once
   job.to_front = nil
   -- guard: moved-not-to-front
   jobs.put(job, "front", nil)
+  -- guard: left-place-not-aside
+  jobs.put(job, "aside", nil)
+  -- guard: left-place-not-rank
+  job.stand = nil
   -- guard: ready-here-no-stale-entry
   if job.state == READY and job.is_entering then
     return -- This script made it ready: it is in no index yet.
@@ -31,10 +35,8 @@ function leave(job)
     if not fair_lists.leave_fair_list(job) then
       type_lists.leave_type_list(job)
     end
-  elseif job.state == READY and (job.priority ~= 0 or job.x.aside) then
+  elseif job.state == READY and (job.priority ~= 0 or stood_aside) then
     remove_member(queue_key("p", job.queue), job.id)
-    -- guard: left-place-not-aside
-    jobs.put(job, "aside", nil)
   elseif job.state == READY and not job.is_taken then
     write_early("SADD", queue_key("g", job.queue), job.id .. string.char(job.entry))
   elseif job.state == SCHEDULED and --[[ guard: scheduled-here-not-far ]] not is_planned(queue_key(kind, job.queue), job.id) and not redis.call("ZSCORE", queue_key(kind, job.queue), job.id) then

@@ -14,11 +14,6 @@ export const EXTENDED_MODEL = [
     off: { with: '0' },
   },
   {
-    id: 'left-place-not-aside',
-    name: 'changes: a job that leaves its place loses the mark of that place',
-    off: 'remove',
-  },
-  {
     id: 'converted-job-keeps-its-tries',
     name: 'conversion: a simple job that becomes extended has the tries of its publish',
     off: { with: 'job.tries' },

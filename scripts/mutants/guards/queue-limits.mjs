@@ -261,4 +261,14 @@ export const QUEUE_LIMITS = [
     spec: 'test/engine/queue-limits.spec.ts',
     test: 'limits on running jobs › held jobs that get a slot › come after the jobs without a key that were published before them',
   },
+  ...[
+    ['left-place-not-aside', 'the mark of that place'],
+    ['left-place-not-rank', 'its place among others'],
+  ].map(([id, what]) => ({
+    id,
+    name: `limits: a job that leaves its place loses ${what}`,
+    off: 'remove',
+    spec: 'test/engine/queue-limits.spec.ts',
+    test: 'limits on running jobs › held jobs that get a slot › have no place any more if the same script takes them, for %s ms',
+  })),
 ];
