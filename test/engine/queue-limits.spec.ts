@@ -287,6 +287,39 @@ describe('limits on running jobs', () => {
       expect(await runAll()).toEqual(ids);
     });
 
+    it.each<[string, (jobs: LeasedJob[]) => Promise<unknown>]>([
+      ['by one call', (jobs) => f.engine.ackMany(f.ns, jobs)],
+      [
+        'by one call that gives an older job back, too',
+        async (jobs) => {
+          const [x1] = await lease();
+          const settle = (verb: 'ack' | 'release', { id, lease: of }: LeasedJob) => ({ verb, id, lease: of });
+          await extended().settler.settle(f.ns, [
+            settle('release', x1!),
+            ...jobs.map((job) => settle('ack', job)),
+          ]);
+        },
+      ],
+      [
+        'by a timer',
+        async () => {
+          await limit(2);
+          await pass(1);
+          await pass(1);
+        },
+      ],
+    ])('come in the order of their publish if several keys call %s', async (_how, call) => {
+      const keys = [...'abcdefghij'];
+      await limit(1);
+      await publish(...keys.map((key) => `${key}0`), 'x1', ...keys.map((key) => `${key}1`), 'x2');
+      const jobs = await lease('q', 10);
+      await call(jobs);
+
+      const ids = (await lease('q', 20)).map(({ id }) => id);
+      expect(ids).toEqual(['x1', ...keys.map((key) => `${key}1`), 'x2']);
+      expect(await f.audit()).toEqual([]);
+    });
+
     it.each([1_500, 0])(
       'have no place any more if the same script takes them, for %s ms',
       async (delayMs) => {

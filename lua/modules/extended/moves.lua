@@ -83,6 +83,9 @@ function go(job, state, at)
       type_lists.touch_lists(job)
     elseif not job.is_fair then
       touch(queue_key("r", job.queue))
+      if job.to_front and job.priority == 0 then
+        publish_order.note_front(job)
+      end
     end
     if is_extended(job) then
       jobs.put(job, "since", now_floor)

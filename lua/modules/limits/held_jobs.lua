@@ -50,12 +50,13 @@ local function first_held(key, count)
 end
 
 local function call(job)
+  local is_first = publish_order.is_first_in_list(job)
   moves.leave(job)
   -- guard: called-job-has-slot
   concurrency_keys.take_slot(job, concurrency_keys.READY_SLOT)
   -- Also a stalled job of its worker waits in another place only.
   job.is_stalled, calls_left = true, calls_left - 1
-  if --[[ guard: called-job-comes-in-its-order ]] not publish_order.is_first_in_list(job) then
+  if --[[ guard: called-job-comes-in-its-order ]] not is_first then
     job.stand = publish_order.rank_of(job, job.priority, job.x.type)
     jobs.put(job, "aside", job.priority == 0 and "1" or nil)
   end

@@ -1,6 +1,6 @@
 -- The order of jobs by their publish time.
 --- @requires core/call, core/header, queues/registry, queues/ranks, queues/type_keys, queues/fair_lists, extended/jobs
---- @exports published_at, came_before, was_ready_before, rank_of, first_listed, is_first_in_list
+--- @exports published_at, came_before, was_ready_before, rank_of, first_listed, note_front, is_first_in_list
 
 -- When a job was published, Unix ms. `put` has it for jobs that were published as extended ones, and for those with a chosen id.
 function published_at(job)
@@ -100,9 +100,21 @@ function first_listed(number, from)
   end
 end
 
+-- By queue: of the jobs that this script sends to the front of its ready list the one that was published first.
+local fronts = {}
+function note_front(job)
+  local front = fronts[job.queue]
+  fronts[job.queue] = front and came_before(front, job) and front or job
+end
+
 -- Whether a job that becomes ready belongs to the front of the ready list of its queue: then its place needs no search, and leases no comparison.
 function is_first_in_list(job)
-  if job.priority ~= 0 or fair_lists.joins_fair_list(job) or registry.is_by_type(job.queue) then
+  -- The list gets its entries in the order in which jobs change.
+  if job.is_changed or job.priority ~= 0 or fair_lists.joins_fair_list(job) or registry.is_by_type(job.queue) then
+    return false
+  end
+  local front = fronts[job.queue]
+  if front and --[[ guard: called-together-come-in-order ]] not came_before(job, front) then
     return false
   end
   local first = first_listed(job.queue, 0)

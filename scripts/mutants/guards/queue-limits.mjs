@@ -261,6 +261,13 @@ export const QUEUE_LIMITS = [
     spec: 'test/engine/queue-limits.spec.ts',
     test: 'limits on running jobs › held jobs that get a slot › come after the jobs without a key that were published before them',
   },
+  {
+    id: 'called-together-come-in-order',
+    name: 'limits: jobs that one script calls come in the order of their publish',
+    off: 'false',
+    spec: 'test/engine/queue-limits.spec.ts',
+    test: 'limits on running jobs › held jobs that get a slot › come in the order of their publish if several keys call %s',
+  },
   ...[
     ['left-place-not-aside', 'the mark of that place'],
     ['left-place-not-rank', 'its place among others'],
