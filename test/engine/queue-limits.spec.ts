@@ -669,9 +669,12 @@ describe('rate limits', () => {
       expect(await f.audit()).toEqual([]);
     });
 
-    it('late gives nothing back that a later start has used', async () => {
+    it.each<[string, () => Promise<string>]>([
+      ['an extended', () => f.put('q')],
+      ['a simple', () => f.publish('q')],
+    ])('late gives nothing back that a later start has used: of %s job', async (_kind, publish) => {
       await set({ rate: { ...SLOW, burst: 1 } });
-      for (let i = 0; i < 3; i++) await f.put('q');
+      for (let i = 0; i < 3; i++) await publish();
       const early = await f.lease('q');
       await f.pass(10_000);
       expect(await f.lease('q')).toHaveLength(1);

@@ -39,14 +39,15 @@ function release(job, options)
   return 1, at, cjson.encode({ queue = registry.name_of(job.queue), tries = job.tries })
 end
 
--- As if it had never been leased: the response did not reach the worker. The lease number stays, because no worker knows it.
-function undo(job)
+-- As if it had never been leased: the response did not reach the worker. The lease number stays, because no worker knows it. options.leased_ms: when it
+-- was leased, nil = not known.
+function undo(job, options)
   moves.leave(job)
   job.tries, job.attempts, job.to_front = math.min(job.tries + 1, 65535), job.attempts - 1, true
   -- guard: undone-job-is-held-first
   job.is_first = true
   -- guard: undone-lease-refunds-the-rate
-  at_lease.refund(job)
+  at_lease.refund(job, options.leased_ms)
   -- Without a history the event is that of the simple path.
   moves.return_job(job, nil, is_extended(job) and "undone" or "released", { worker = job.x.worker })
   if --[[ guard: undone-lease-is-paid-back ]] registry.fairness_of(job.queue) then

@@ -42,9 +42,10 @@ function spend(job)
   change_tats(job, rates.paid_until)
 end
 
--- A lease is undone: its queue and its key have not paid for it. A simple job does not know when it was leased; its server undoes that at once.
-function refund(job)
-  local since = tonumber(job.x.leased or now_floor)
+-- A lease is undone: its queue and its key have not paid for it. A simple job does not know when it was leased, but its server does. leased_ms: nil = it
+-- was right now.
+function refund(job, leased_ms)
+  local since = tonumber(job.x.leased or --[[ guard: late-simple-undo-pays-back-the-rest ]] leased_ms or now_floor)
   change_tats(job, function(rate, tat)
     return rates.paid_back_until(rate, tat, since)
   end)

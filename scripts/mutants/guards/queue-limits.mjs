@@ -105,7 +105,14 @@ export const QUEUE_LIMITS = [
     name: 'queue limits: a late undo gives nothing back that a later start has used',
     off: { with: '0' },
     spec: RATES,
-    test: 'rate limits › a lease that is undone › late gives nothing back that a later start has used',
+    test: 'rate limits › a lease that is undone › late gives nothing back that a later start has used: of %s job',
+  },
+  {
+    id: 'late-simple-undo-pays-back-the-rest',
+    name: 'queue limits: a late undo of a simple job gives nothing back that a later start has used',
+    off: { with: 'nil' },
+    spec: RATES,
+    test: 'rate limits › a lease that is undone › late gives nothing back that a later start has used: of %s job',
   },
   {
     id: 'simple-undo-pays-back',

@@ -101,6 +101,8 @@ export interface LeasedJob extends StoredJob {
   readonly publishedAtMs: number | null;
   /** Unix ms; null = never. */
   readonly expiresAtMs: number | null;
+  /** Unix ms on Redis's clock; undefined = leased on the simple path, where no limit counts it. */
+  readonly leasedAtMs?: number | undefined;
   /** Shared by all jobs of a call with `confirms`; undefined if no confirmation is expected. */
   receipt?: Receipt | undefined;
   /** Further details from the extended path; undefined for a job leased on the simple path. */
@@ -108,7 +110,7 @@ export interface LeasedJob extends StoredJob {
 }
 
 /** A lease, by which it is taken back. */
-export type LeaseOfJob = Pick<LeasedJob, 'id' | 'lease' | 'receipt'>;
+export type LeaseOfJob = Pick<LeasedJob, 'id' | 'lease' | 'receipt' | 'leasedAtMs'>;
 
 /** What a lease on the extended path returns besides. */
 export interface ExtendedFacts {

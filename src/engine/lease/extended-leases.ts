@@ -98,6 +98,7 @@ function leasedOf(
     attempts: Math.min(attemptsIn(value) + 1, 65_535),
     lease: Number(lease) >>> 0,
     leaseEndsAtMs: Number(ends),
+    leasedAtMs: nowMs,
     publishedAtMs: timeOrNull(publishedMs),
     expiresAtMs: timeOrNull(expiresMs),
     receipt: undefined,

@@ -159,7 +159,7 @@ export class Leases {
   /** See `EngineCalls.undo`. */
   async undo(namespace: string, jobs: readonly LeaseOfJob[]): Promise<void> {
     // Without the jobs' data: it may be kept for long.
-    const leases = jobs.map(({ id, lease, receipt }) => ({ id, lease, receipt }));
+    const leases = jobs.map(({ id, lease, receipt, leasedAtMs }) => ({ id, lease, receipt, leasedAtMs }));
     const undo = (): Promise<void> => this.undoOnce(namespace, leases);
     try {
       await undo();

@@ -1,3 +1,4 @@
+import type { LeaseOfJob } from '../../domain/job/job.js';
 import { type JobState, stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
 import { extendedSettle } from '../../redis/scripts/extended.js';
@@ -98,10 +99,15 @@ export class Settler {
    */
   async undo(
     namespace: string,
-    leases: readonly { readonly id: string; readonly lease: number }[],
+    leases: readonly Pick<LeaseOfJob, 'id' | 'lease' | 'leasedAtMs'>[],
   ): Promise<void> {
     const operations = /* guard: undo-in-reverse-order */ leases
-      .map(({ id, lease }): LeaseOperation => ({ verb: 'undo', id, lease }))
+      .map(({ id, lease, leasedAtMs }): LeaseOperation => ({
+        verb: 'undo',
+        id,
+        lease,
+        options: leasedAtMs === undefined ? {} : { leased_ms: leasedAtMs },
+      }))
       .reverse();
     const errors: unknown[] = [];
     for (const part of scriptsOf(operations)) {
