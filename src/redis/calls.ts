@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import { QueueError } from '../domain/errors.js';
 import { MAX_TIMER_MS } from '../domain/limits.js';
+import { noteRepeat } from './lost-replies.js';
 import { faultOf, isStateOfRedis, type RedisFault, toQueueError, unavailable } from './errors.js';
 import type { Arg } from './scripts/script.js';
 import type { Send } from './set-up.js';
@@ -44,12 +45,16 @@ export class Calls {
    */
   async persist(send: () => Promise<unknown>, { repeatable, late }: CallRules): Promise<unknown> {
     const deadline = performance.now() + this.timeoutMs;
+    let mayHaveRun = false;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
-        return await this.attempt(send, deadline - performance.now(), late);
+        const reply = await this.attempt(send, deadline - performance.now(), late);
+        if (mayHaveRun) noteRepeat(reply);
+        return reply;
       } catch (error) {
         const fault = faultOf(error);
         this.note(error);
+        mayHaveRun ||= fault === 'unknown';
         const again = fault === 'not_run' || (fault === 'unknown' && repeatable);
         if (!again || performance.now() + pauseMs >= deadline || this.isClosed) {
           this.onFault(fault);

@@ -143,6 +143,31 @@ describe('connections', () => {
       await patient.close();
     });
 
+    const id = 'chosen';
+    const job = { queue: 'q', id, type: 't', body: Buffer.from('x') };
+    it.each<[string, (engine: PoolEngine, ns: string) => Promise<unknown>]>([
+      ['a simple publish', (engine, ns) => engine.publish(ns, 'q', newJob({ id }))],
+      ['an extended publish', (engine, ns) => engine.components.extendedPublisher.publish(ns, [job])],
+      ['a PUT', (engine, ns) => engine.jobs.put(ns, job)],
+    ])(
+      'does not refuse %s with a chosen id for the job that it stored before its reply was lost',
+      async (_name, send) => {
+        const patient = await EngineFixture.open({}, { url: proxy.url, commandTimeoutMs: 20_000 });
+        await patient.publish('warm');
+        await patient.engine.jobs.put(f.ns, { ...job, id: 'warm' });
+        proxy.dropsReplies = true;
+        const outcome = send(patient.engine, f.ns).catch((error: unknown) => error);
+        await waitFor(() => witness.engine.jobs.peekJob(f.ns, 'q', id));
+        const request = { queues: ['q'], count: 2, ttrMs: 60_000, waitMs: 0 };
+        expect(await witness.engine.lease(f.ns, request)).toMatchObject([{ id: 'warm' }, { id }]);
+        proxy.dropsReplies = false;
+        proxy.cut();
+
+        expect(await outcome).toMatchObject({ code: 'pool_unavailable' });
+        await patient.close();
+      },
+    );
+
     it('never sends a lease call twice', async () => {
       await witness.engine.lease(f.ns, { queues: ['none'], count: 1, ttrMs: 1_000, waitMs: 0 });
       for (let i = 0; i < 2; i++) await witness.engine.publish(f.ns, 'q', newJob());

@@ -11,6 +11,20 @@ const MODEL = 'test/properties/quotas.spec.ts';
  */
 export const PUBLISHES = [
   {
+    id: 'lost-publish-is-not-refused',
+    name: 'publish: a simple call that may have stored its job is not refused because of it',
+    off: 'remove',
+    spec: 'test/engine/faults.spec.ts',
+    test: 'connections › a pool behind a bad network › does not refuse %s with a chosen id for the job that it stored before its reply was lost',
+  },
+  {
+    id: 'lost-extended-publish-is-not-refused',
+    name: 'publish: an extended call that may have stored its job is not refused because of it',
+    off: 'remove',
+    spec: 'test/engine/faults.spec.ts',
+    test: 'connections › a pool behind a bad network › does not refuse %s with a chosen id for the job that it stored before its reply was lost',
+  },
+  {
     id: 'publish-call-atomic',
     name: 'publish: a call with chosen ids is stored as a whole',
     off: 'false',

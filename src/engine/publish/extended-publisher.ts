@@ -17,7 +17,7 @@ import {
   keyReused,
   nativeIdempotencyRecordOf,
 } from './idempotency-records.js';
-import { checkRetry, TAGS_WEIGHT, withIds } from './publisher.js';
+import { checkRetry, replyLost, TAGS_WEIGHT, withIds } from './publisher.js';
 import { ALONE, type PublishReply, SharedPublishes } from './shared-publishes.js';
 import { isQuotaCode, type NamespaceQuotas, queueError } from '../core/quotas.js';
 import { type ScriptRunner, weightOfOne } from '../core/scripts.js';
@@ -126,6 +126,7 @@ export class ExtendedPublisher {
       missing,
       holders,
       idempotencyRecord: storedRecord,
+      isOfRepeat,
     } = await this.store(runner, namespace, { jobs, items }, options, record).catch((error: unknown) =>
       Promise.reject(withIds(error, ids)),
     );
@@ -151,6 +152,9 @@ export class ExtendedPublisher {
       );
     }
     const refused = codes.findIndex((code) => code !== 0 && code !== HELD);
+    // What refuses it may be the job that the first attempt has stored.
+    // guard: lost-extended-publish-is-not-refused
+    if (isOfRepeat && refused >= 0) throw withIds(replyLost(), ids);
     const missingFor = (i: number): string[] => missingOf(jobs[i]?.dependsOn ?? [], missing[i] ?? '');
     if (codes[refused] === MISSING_DEPENDENCY)
       throw missingDependencies(
@@ -190,11 +194,13 @@ export class ExtendedPublisher {
     record: IdempotencyRecord | undefined,
   ): Promise<PublishReply> {
     const isAlone = [replaces, retryOf, inPlace, record].some((one) => one !== undefined);
+    let isOfRepeat = false;
     if (!isAlone && jobs.every(mayShare)) {
-      const reply = await this.shared.store(runner, namespace, items, weightOf(jobs));
-      if (reply !== null) return reply;
+      const shared = await this.shared.store(runner, namespace, items, weightOf(jobs));
+      if (shared.codes.length > 0) return shared;
+      ({ isOfRepeat } = shared);
     }
-    return runner.run(
+    const reply = await runner.run(
       extendedPublish,
       namespace,
       {
@@ -205,6 +211,7 @@ export class ExtendedPublisher {
       },
       items,
     );
+    return isOfRepeat ? { ...reply, isOfRepeat } : reply;
   }
 
   /**

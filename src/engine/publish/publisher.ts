@@ -24,6 +24,8 @@ import { isQuotaCode, type NamespaceQuotas, queueError, type QuotaRefusal } from
 /** Codes of lua/commands/simple/publish.lua. */
 const STORED = 0;
 const TAKEN = 1;
+/** Taken, perhaps by an attempt of the same call whose reply was lost. */
+const TAKEN_OR_OURS = -1;
 const STORED_BEFORE = 5;
 const OTHER_REQUEST = 6;
 const CALL_AGAIN = 9;
@@ -238,8 +240,11 @@ export class Publisher {
       // guard: publish-sends-call-sizes
       sizes: calls.length === items.length ? '' : sizesOf(calls),
     };
-    const { codes, texts, status } = await this.runner.run(publishScript, namespace, args, items);
-    return { results: texts.length > 0 ? withRecords(codes, calls, texts) : codes, status };
+    const { codes, texts, status, isOfRepeat } = await this.runner.run(publishScript, namespace, args, items);
+    const results = texts.length > 0 ? withRecords(codes, calls, texts) : codes;
+    // guard: lost-publish-is-not-refused
+    if (isOfRepeat) return { results: results.map((one) => (one === TAKEN ? TAKEN_OR_OURS : one)), status };
+    return { results, status };
   }
 
   /** The error for the result of a job; undefined = the job is stored. */
@@ -249,9 +254,10 @@ export class Publisher {
     id: string | undefined,
   ): Error | undefined {
     if (result === STORED) return undefined;
-    if (result !== TAKEN) return this.refusedBy(namespace, result);
+    if (result !== TAKEN && result !== TAKEN_OR_OURS) return this.refusedBy(namespace, result);
     // A minted id that is in use is from a call whose reply was lost, or that was refused: the job is stored.
-    return /* guard: repeated-publish-finds-its-id */ id === undefined ? undefined : taken();
+    if (/* guard: repeated-publish-finds-its-id */ id === undefined) return undefined;
+    return result === TAKEN ? taken() : replyLost();
   }
 
   private refusedBy(namespace: string, result: Result | undefined): Error | undefined {
@@ -474,6 +480,14 @@ function replacesExtended(): QueueError {
   return new QueueError(
     'invalid_argument',
     'a job of the native API is not replaced under an idempotency key',
+  );
+}
+
+/** Whose job it is, is not known: the caller may look, or repeat the call. */
+export function replyLost(): QueueError {
+  return new QueueError(
+    'pool_unavailable',
+    'the connection to Redis was lost during the call: it may have been done',
   );
 }
 

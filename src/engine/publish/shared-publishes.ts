@@ -21,7 +21,7 @@ export const ALONE = {
  * the script refuses a job of any.
  */
 export class SharedPublishes {
-  private readonly batchers = new Map<ScriptRunner, Batcher<Item, PublishReply | null>>();
+  private readonly batchers = new Map<ScriptRunner, Batcher<Item, PublishReply>>();
 
   constructor(private readonly argsFor: ArgsFor) {}
 
@@ -29,22 +29,22 @@ export class SharedPublishes {
    * Stores the jobs of one call.
    *
    * @param weight approximate size in bytes
-   * @returns its part of the reply; null: nothing was stored, and the call must run alone
+   * @returns its part of the reply; without codes: nothing was stored, and the call must run alone
    */
   store(
     runner: ScriptRunner,
     namespace: string,
     items: readonly Item[],
     weight: number,
-  ): Promise<PublishReply | null> {
+  ): Promise<PublishReply> {
     return new Promise((resolve, reject) => {
-      const done = (replies: readonly (PublishReply | null)[], first: number): void =>
-        resolve(partOf(replies[first] ?? null, first, items.length));
+      const done = (replies: readonly PublishReply[], first: number): void =>
+        resolve(partOf(replies[first]!, first, items.length));
       this.batcherOf(runner).add(namespace, items, weight, { done, failed: reject });
     });
   }
 
-  private batcherOf(runner: ScriptRunner): Batcher<Item, PublishReply | null> {
+  private batcherOf(runner: ScriptRunner): Batcher<Item, PublishReply> {
     let batcher = this.batchers.get(runner);
     if (!batcher) {
       batcher = new Batcher((namespace, items, calls) => this.send(runner, namespace, items, calls));
@@ -53,25 +53,24 @@ export class SharedPublishes {
     return batcher;
   }
 
-  /** @returns the reply, once for each item; null: for none of several calls */
+  /** @returns the reply, once for each item; without codes if the jobs of several calls were refused */
   private async send(
     runner: ScriptRunner,
     namespace: string,
     items: readonly Item[],
     calls: readonly BatchCall<Item, undefined>[],
-  ): Promise<readonly (PublishReply | null)[]> {
+  ): Promise<readonly PublishReply[]> {
     const args = { ...ALONE, ...this.argsFor(namespace, items.length) };
     const reply = await runner.run(extendedPublish, namespace, args, items);
     // Also if the script was sent again, because its reply was lost, and finds its jobs.
     const isRefused = /* guard: shared-refusal-is-no-answer */ reply.codes.some((code) => code !== 0);
-    const answer = calls.length > 1 && isRefused ? null : reply;
+    const answer = calls.length > 1 && isRefused ? { ...reply, codes: [] } : reply;
     return items.map(() => answer);
   }
 }
 
 /** The part of the jobs from `first` on. */
-function partOf(reply: PublishReply | null, first: number, jobs: number): PublishReply | null {
-  if (reply === null) return null;
+function partOf(reply: PublishReply, first: number, jobs: number): PublishReply {
   const end = first + jobs;
   return {
     ...reply,

@@ -1,4 +1,5 @@
 import { answer, bytesAt, codes, expiredLeasesOf, flatReply, integerAt, script, whole } from './script.js';
+import { isOfRepeat } from '../lost-replies.js';
 
 /* The scripts of the extended path (ADR 18). */
 
@@ -14,6 +15,7 @@ export const extendedPublish = script('extended/publish', {
     const done = status === 0;
     return {
       ...(done ? codes(raw) : { ...answer(reply), codes: [] }),
+      isOfRepeat: isOfRepeat(raw),
       /** What was stored under the key; null = it was used for another request; undefined = there is no record. */
       idempotencyRecord:
         status === STORED_BEFORE ? bytesAt(reply, 2) : status === STORED_OTHERWISE ? null : undefined,

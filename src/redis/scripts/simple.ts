@@ -12,6 +12,7 @@ import {
   script,
   whole,
 } from './script.js';
+import { isOfRepeat } from '../lost-replies.js';
 
 export const register = script('maintenance/register', { repeatable: true, reply: Number });
 
@@ -27,7 +28,7 @@ export const publish = script('simple/publish', {
    * Texts: for each call whose idempotency key has a record of the same request, in order, what the record says; then for each call that a
    * quota refused how much there was.
    */
-  reply: codesAndTexts,
+  reply: (raw) => ({ ...codesAndTexts(raw), isOfRepeat: isOfRepeat(raw) }),
 });
 
 export const readIdempotencyRecord = script('simple/read_idempotency_record', {
