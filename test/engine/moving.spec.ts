@@ -434,7 +434,7 @@ describe('a pool moved to another Redis', () => {
       expect(await old.queues.stored.names(ns)).toEqual([]);
     });
 
-    describe('while the old Redis has an older data format', () => {
+    describe('an old Redis with an older data format', () => {
       let format: string | null;
       let older: RedisPool;
       beforeEach(async () => {
@@ -451,18 +451,14 @@ describe('a pool moved to another Redis', () => {
       });
 
       it.each<[string, (stored: Engine['queues']['stored']) => Promise<unknown>, object]>([
+        ['a strict order', (stored) => stored.change(ns, 'second', { order: 'strict' }), { order: 'strict' }],
+        ['turns of fair keys', (stored) => stored.change(ns, 'second', { fair: true }), { fair: true }],
         [
-          'has a strict order',
-          (stored) => stored.change(ns, 'second', { order: 'strict' }),
-          { order: 'strict' },
-        ],
-        ['is fair', (stored) => stored.change(ns, 'second', { fair: true }), { fair: true }],
-        [
-          'has paused types',
+          'paused types',
           (stored) => stored.pause(ns, 'second', undefined, { type: 't' }),
           { pauses: [{ type: 't' }] },
         ],
-      ])('%s, unless a queue of its name is in the old one', async (_what, change, settings) => {
+      ])('does not refuse %s, unless a queue of its name is there', async (_what, change, settings) => {
         await change(queues.queues.stored);
         expect(await next.queues.stored.settings(ns, ['second'])).toMatchObject([settings]);
         expect(await old.queues.stored.settings(ns, ['second'])).toEqual([null]);
