@@ -309,7 +309,7 @@ describe('limits on running jobs', () => {
         },
       ],
     ])('come in the order of their publish if several keys call %s', async (_how, call) => {
-      const keys = [...'abcdefghij'];
+      const keys = 'abcdefghij'.split('');
       await limit(1);
       await publish(...keys.map((key) => `${key}0`), 'x1', ...keys.map((key) => `${key}1`), 'x2');
       const jobs = await lease('q', 10);

@@ -453,8 +453,8 @@ describe('a node of a Cluster that is restored from an older file', () => {
     await admit(new LeaseFloor(new Keys('')), owner);
     const beganMs = Number(await owner.redis.hget(await recordOf(owner), 'began'));
     expect(await admit(floor, owner)).toBe(true);
-    const [, , argument] = floor.fill({ keys: ['queue'], args: ['clock_ms'] }, [1, 'q', '' as Arg]);
-    const bytes = argument as Buffer;
+    const args: Arg[] = [1, 'q', ''];
+    const bytes = floor.fill({ keys: ['queue'], args: ['clock_ms'] }, args)[2] as Buffer;
     expect([bytes.readUInt32BE(), bytes.readUIntBE(4, 6)]).toEqual([3_000_000_000, beganMs]);
   });
 

@@ -1,3 +1,4 @@
+import { QueueError } from '../../domain/errors.js';
 import type { Arg, Item } from '../../redis/scripts/script.js';
 import { extendedPublish } from '../../redis/scripts/extended.js';
 import { type BatchCall, Batcher, type ScriptRunner } from '../core/scripts.js';
@@ -38,8 +39,11 @@ export class SharedPublishes {
     weight: number,
   ): Promise<PublishReply> {
     return new Promise((resolve, reject) => {
-      const done = (replies: readonly PublishReply[], first: number): void =>
-        resolve(partOf(replies[first]!, first, items.length));
+      const done = (replies: readonly PublishReply[], first: number): void => {
+        const reply = replies[first];
+        if (reply) resolve(partOf(reply, first, items.length));
+        else reject(new QueueError('internal', 'a publish has no answer'));
+      };
       this.batcherOf(runner).add(namespace, items, weight, { done, failed: reject });
     });
   }
