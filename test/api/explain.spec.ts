@@ -448,6 +448,25 @@ describe('an explanation', () => {
     expect((await ofJob(low.id)).facts).toMatchObject({ jobs_in_front: 6 });
   });
 
+  it.each([{}, { fair_key: 'k' }, { type: 't' }])(
+    'counts jobs in front that got the same priority later: %j',
+    async (more) => {
+      const queue = fresh();
+      await given('PATCH', `queues/${queue}`, { fair: 'fair_key' in more });
+      await requestFrom(queue);
+      const ids: string[] = [];
+      for (let i = 0; i < 4; i++) ids.push((await publish({ queue, ...more })).id);
+      for (const id of ids) await given('PATCH', `jobs/${id}`, { priority: -1 });
+      const facts = await Promise.all(ids.map(async (id) => (await ofJob(id)).facts));
+      const { jobs } = await given<{ jobs: { id: string }[] }>('POST', 'leases', {
+        queues: [queue],
+        count: 4,
+      });
+      expect(jobs.map(({ id }) => id)).toEqual(ids);
+      expect(facts.map((one) => one?.['jobs_in_front'])).toEqual([0, 1, 2, 3]);
+    },
+  );
+
   it('says that a worker that waits takes no jobs without a type', async () => {
     const queue = fresh();
     const { id } = await publish({ queue });

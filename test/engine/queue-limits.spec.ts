@@ -515,6 +515,20 @@ describe('limits on running jobs', () => {
       expect(await lease('q', 9)).toHaveLength(3);
     });
 
+    it('calls a job again that its worker has given back, and the worker has it no more', async () => {
+      await controls().change(f.ns, 'q', { maxRunningPerKey: 1 });
+      await put('q', { id: 'first', concurrencyKey: 'k', priority: -1 });
+      await put('q', { id: 'second', concurrencyKey: 'k' });
+      const request = { queues: ['q'], count: 1, ttrMs: 1_000, waitMs: 0, worker: 'w' };
+      const [job] = await f.engine.lease(f.ns, request);
+      await extended().leaseOperations.release(f.ns, job!);
+      expect([job!.id, await stateOf('first'), await stateOf('second')]).toEqual(['first', 'ready', 'held']);
+      await pass(1_001);
+      expect((await f.engine.sessions.list(f.ns, { limit: 9 })).items).toMatchObject([
+        { name: 'w', leased: 0, stalled: 0 },
+      ]);
+    });
+
     it('holds per key only jobs of the same key, and releases them when it allows more', async () => {
       await controls().change(f.ns, 'q', { ratePerKey: { ...rate, burst: 1 } });
       const ids: string[] = [];

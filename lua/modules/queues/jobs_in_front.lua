@@ -83,14 +83,15 @@ local function front_in_type_list(job)
   local list, simple, first = type_keys.list_key(job.queue, job.x.type), queue_key("r", job.queue), text_of(job.priority * PLACES)
   redis.call("EXISTS", meta_key, list, simple)
   local urgent = redis.call("ZCOUNT", list, "-inf", "(" .. first)
-  local older = redis.call("ZCOUNT", list, first, "(" .. (redis.call("ZSCORE", list, job.id) or first))
+  local older = (redis.call("ZRANK", list, job.id) or urgent) - urgent
   return urgent, older, job.x.type ~= nil or redis.call("EXISTS", simple) == 0, job.x.type ~= nil
 end
 
 -- In the list of its fair key (queues/fair_lists): jobs of other keys do not delay it but by their turns.
-local function front_in_fair_list(job, score)
+local function front_in_fair_list(job)
   local list, first = fair_keys.fair_list_key(job.queue, fair_keys.list_name_of(fair_keys.fair_key_of(job))), text_of(job.priority * PLACES)
-  return redis.call("ZCOUNT", list, "-inf", "(" .. first), redis.call("ZCOUNT", list, first, "(" .. score), true, false
+  local urgent = redis.call("ZCOUNT", list, "-inf", "(" .. first)
+  return urgent, redis.call("ZRANK", list, job.id) - urgent, true, false
 end
 
 -- How many fair keys of its queue that are not paused have an earlier turn than a ready job; and its own fair key, "" = it has none.
@@ -110,9 +111,8 @@ end
 -- job: a ready one, as extended/jobs has it. Returns how many there are of a priority that goes first, how many of its own that are older, and whether
 -- that is exact: jobs are counted up to `most`; and whether only jobs of its type are counted.
 function jobs_in_front(job, most)
-  local score = job.entry == type_keys.LISTED and fair_lists.score_in_fair_list(job)
-  if score then
-    return front_in_fair_list(job, score)
+  if job.entry == type_keys.LISTED and fair_lists.score_in_fair_list(job) then
+    return front_in_fair_list(job)
   elseif job.entry == type_keys.LISTED then
     return front_in_type_list(job)
   end
@@ -121,7 +121,8 @@ function jobs_in_front(job, most)
   if job.priority ~= 0 then
     local first = text_of(job.priority * PLACES)
     local urgent = redis.call("ZCOUNT", ranked, "-inf", "(" .. first)
-    local older = redis.call("ZCOUNT", ranked, first, "(" .. (redis.call("ZSCORE", ranked, job.id) or first))
+    -- Jobs of one score are ordered by id.
+    local older = (redis.call("ZRANK", ranked, job.id) or urgent) - urgent
     return urgent + (job.priority > 0 and math.max(job_counts.count_jobs(job.queue, ""), 0) or 0), older, true
   end
   local urgent = redis.call("ZCOUNT", ranked, "-inf", "(0")

@@ -10,6 +10,13 @@ const PROPERTY = 'test/properties/queue-limits.spec.ts';
  */
 export const QUEUE_LIMITS = [
   {
+    id: 'job-given-back-leaves-its-worker',
+    name: 'limits: a job that is given back and called again at once is in no index of its worker',
+    off: { with: 'true' },
+    spec: 'test/engine/queue-limits.spec.ts',
+    test: 'limits on running jobs › a rate › calls a job again that its worker has given back, and the worker has it no more',
+  },
+  {
     id: 'paused-queue-no-lease',
     name: 'queue limits: a paused queue grants no lease',
     off: 'remove',
