@@ -10,9 +10,10 @@ state but an end). Options: JSON, by verb
 (modules/leases); bytes: of an ack first new data, data_bytes long, then a result or what it depends on next (extended/dependencies); of the others
 new data; "" = none.
 Returns {status, now_ms, next_ms, (code, state, at, facts) × N}. Code: 0 no such job, 1 done, 2 its lease is lost, 3 and 4 as ack's, 5 never leased, 6
-refused: see facts, 7 not leased, or for force_fail: ended. State: in which it is now, 0 = gone or expired; at: when it is due or its lease ends, Unix ms; facts: JSON, "" =
+refused: see facts, 7 not leased, or for force_fail: ended, 8 not done, as the search for cycles was too long for one script with other items: send it
+again alone. State: in which it is now, 0 = gone or expired; at: when it is due or its lease ends, Unix ms; facts: JSON, "" =
 none.
-Cost: O(log N) per item.
+Cost: O(log N) per item, and O(its dependencies). The searches for cycles of all items read up to 4,000 jobs and dependencies.
 ]]
 
 --- @requires core/call, core/header, core/plan, queues/notify, queues/registry, extended/jobs, extended/commit, extended/own_url, leases/claims, leases/acknowledge, limits/byte_room, limits/store_room

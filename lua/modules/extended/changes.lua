@@ -172,7 +172,7 @@ function change(job, wish, bytes, more, less, lacks)
   --[[ guard: tries-above-attempts ]] elseif wish.tries and wish.tries <= used_tries(job) then
     return 6, used_tries(job)
   end
-  local refusal = dependency_cycles.why_not(job, more, wish.only, wish.queue)
+  local refusal = dependency_cycles.why_not(job, more, not wish.only and less or nil, wish.queue)
   local at = wish.due_ms or wish.delay_ms and (wish.delay_ms > 0 and now_ceil + wish.delay_ms or 0) or due_of(job)
   if refusal then
     return refusal == "dependency_cycle" and 3 or 4

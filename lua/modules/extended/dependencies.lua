@@ -233,25 +233,27 @@ end
 
 -- The list of all dependencies, without some and with others. Returns how many more there are.
 local function relist(job, more, less)
-  local list, change = job.x.deps or "", 0
+  local ids, letters, numbers = dependency_list.entries_of(job.x.deps or "")
+  local change, parts = 0, {}
   for _, id in ipairs(less) do
-    local at = dependency_list.place_in(list, id)
-    if at then
-      list, change = dependency_list.with_letter(list, at, nil), change - 1
+    local n = numbers[id]
+    if n then
+      letters[n], numbers[id], change = false, nil, change - 1
       free("SREM", named_key("r", id), job.id)
       readers.look_soon(id)
     end
   end
-  local added = {}
   for _, id in ipairs(more) do
-    local at = dependency_list.place_in(list, id)
-    added[#added + 1] = not at and id or nil
+    local n = numbers[id] or #ids + 1
+    change = change + (numbers[id] and 0 or 1)
     -- What is named again may be another job by now.
-    list = at and dependency_list.with_letter(list, at, dependency_list.LETTERS.revived) or list
+    ids[n], letters[n], numbers[id] = id, dependency_list.LETTERS.revived, n
   end
-  list = list .. dependency_list.open_list(added)
-  jobs.put(job, "deps", list ~= "" and list or nil)
-  return change + #added
+  for n, id in ipairs(ids) do
+    parts[#parts + 1] = letters[n] and string.char(#id) .. id .. letters[n] or nil
+  end
+  jobs.put(job, "deps", #parts > 0 and table.concat(parts) or nil)
+  return change
 end
 
 -- Other dependencies: `less` go, `more` are added. Returns how one ended, if the job ends with it.

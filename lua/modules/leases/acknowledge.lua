@@ -30,9 +30,12 @@ function ack(job, options, bytes, code)
   local data = options.data_bytes and string.sub(bytes, 1, options.data_bytes)
   local result = --[[ guard: result-stands-behind-new-data ]] data and string.sub(bytes, options.data_bytes + 1) or bytes
   local ran = job.x.leased and now_floor - tonumber(job.x.leased)
-  local needs, refusal
+  local needs, refusal, is_unsure
   if options.next then
-    needs, refusal = move_on.next_needs(job, result, options.next.queue)
+    needs, refusal, is_unsure = move_on.next_needs(job, result, options.next.queue)
+    if --[[ guard: shared-circle-search-is-repeated ]] is_unsure then
+      return 8
+    end
     if not refusal and dependencies.missing_of(needs) ~= "" and --[[ guard: missing-dependency-refuses-move ]] options.next.refuse_missing then
       refusal = "missing_dependency"
     end

@@ -3,10 +3,10 @@
 --- @requires extended/dependency_cycles, jobs/dependency_list, limits/queue_room
 --- @exports next_needs, move_on
 
--- What the job depends on next, and why it may not; nil = it may. list: ids as ids_in reads them. queue: the next one.
+-- What the job depends on next, and what dependency_cycles.why_not returns. list: ids as ids_in reads them. queue: the next one.
 function next_needs(job, list, queue)
   local needs = dependencies.ids_in(list)
-  return needs, dependency_cycles.why_not(job, needs, false, queue)
+  return needs, dependency_cycles.why_not(job, needs, nil, queue)
 end
 
 function move_on(job, next, needs, facts)

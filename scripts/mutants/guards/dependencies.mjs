@@ -2,6 +2,7 @@ const SPEC = 'test/engine/dependencies.spec.ts';
 const CANCEL = 'test/engine/changes.spec.ts';
 const CHANGE = 'test/engine/changes.spec.ts';
 const MANY = 'test/engine/cancel-many.spec.ts';
+const LIMITS = 'test/engine/dependency-limits.spec.ts';
 
 /**
  * Jobs that wait for others, and their cancels and changes.
@@ -246,5 +247,33 @@ export const DEPENDENCIES = [
     off: 'false',
     spec: 'test/engine/dependencies.spec.ts',
     test: 'dependencies › keep the id of a %s job in use until its dependents know it',
+  },
+  {
+    id: 'circle-search-is-bounded',
+    name: 'dependencies: the search for a circle reads a bounded number of dependencies',
+    off: 'true',
+    spec: LIMITS,
+    test: 'limits of dependencies › the search for a circle › gives up in a dense graph, whose jobs are few',
+  },
+  {
+    id: 'shared-circle-search-is-repeated',
+    name: 'dependencies: an ack is not refused because others of its script have searched',
+    off: 'false',
+    spec: LIMITS,
+    test: 'limits of dependencies › the search for a circle › is repeated for one of several acks, if they are too much for one script together',
+  },
+  {
+    id: 'settle-weighs-each-script',
+    name: 'settle: operations of one call do not share a script beyond its weight',
+    off: 'false',
+    spec: LIMITS,
+    test: 'limits of dependencies › are those of a script, which acks of one call do not use up together',
+  },
+  {
+    id: 'ended-dependencies-count',
+    name: 'dependencies: those that have ended or are missing count',
+    off: 'false',
+    spec: LIMITS,
+    test: 'limits of dependencies › count those that have ended or are missing',
   },
 ];

@@ -11,7 +11,7 @@ import type { EngineObserver } from './observer.js';
 
 /** Maximum number of items, and approximate maximum of bytes, in one script call: it must stay short. */
 const MAX_ITEMS = 64;
-const MAX_BYTES = 262_144;
+export const MAX_BYTES = 262_144;
 
 /** Weight of something of which a script may have so many. */
 export const weightOfOne = (most: number): number => Math.ceil(MAX_BYTES / most);

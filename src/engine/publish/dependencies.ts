@@ -3,9 +3,15 @@ import { ArgumentError } from '../../contract/fields/problems.js';
 import { MAX_DEPENDENCIES } from '../../domain/limits.js';
 import type { NewExtendedJob } from '../../contract/job/extended-job.js';
 import { encodeId } from '../core/ids.js';
+import { weightOfOne } from '../core/scripts.js';
 
 /** Maximum number of dependencies per call: what a script can store within its time limit. */
 const MOST_IN_ONE_CALL = 1_000;
+/**
+ * A script ties jobs to so many dependencies at once (`ties_left` of lua/modules/extended/dependencies.lua); a timer does the rest. Calls
+ * that share a script must not use up what another one needs.
+ */
+export const DEPENDENCY_WEIGHT = /* guard: shared-publish-ties-all */ weightOfOne(40);
 
 /**
  * Encodes ids as lua/modules/extended/dependencies.lua reads them: each once, after a byte with its length. An id that no job can have
@@ -106,6 +112,6 @@ export function dependencyError(code: 'dependency_cycle' | 'too_many_dependencie
   const most = String(MAX_DEPENDENCIES);
   return new QueueError(
     code,
-    `a job may have at most ${most} dependencies, and the cycle check may visit at most ${most} jobs`,
+    `a job may have at most ${most} dependencies, and the cycle check may visit at most ${most} jobs, and read at most 4000 dependencies`,
   );
 }

@@ -27,6 +27,7 @@ import { checkExtendedJobs } from './extended-checks.js';
 import {
   checkDependencies,
   dependenciesOf,
+  DEPENDENCY_WEIGHT,
   missingDependencies,
   missingOf,
   packIds,
@@ -44,12 +45,7 @@ const HELD = 6;
 const NOTHING = Buffer.alloc(0);
 /** Approximate size of a job in a batch without its body, in bytes. */
 const JOB_WEIGHT = 500;
-/**
- * A script ties jobs to so many dependencies at once (`ties_left` of lua/modules/extended/dependencies.lua), and gives so many
- * held jobs a slot (`calls_left` of lua/modules/limits/held_jobs.lua); a timer does the rest. Calls that share a script must not
- * use up what another one needs.
- */
-const DEPENDENCY_WEIGHT = /* guard: shared-publish-ties-all */ weightOfOne(40);
+/** A script gives so many held jobs a slot (`calls_left` of lua/modules/limits/held_jobs.lua): as `DEPENDENCY_WEIGHT`. */
 const KEY_WEIGHT = /* guard: shared-publish-calls-all */ weightOfOne(24);
 
 /** Options of a publish on the extended path. */

@@ -110,6 +110,7 @@ export class LeaseOperations {
             results_of: patternsText({ ...(resultsOf && { resultsOf }) }),
           },
         },
+        dependencies: next?.dependsOn?.length,
         bytes: joined(data?.body, next ? packIds(next.dependsOn ?? []) : result?.body),
       })),
     );

@@ -2,9 +2,10 @@ import type { LeaseOfJob } from '../../domain/job/job.js';
 import { type JobState, stateOf } from '../../domain/job/states.js';
 import { bytesAt, integerAt, type Item } from '../../redis/scripts/script.js';
 import { extendedSettle } from '../../redis/scripts/extended.js';
-import { Batcher, type ScriptRunner } from '../core/scripts.js';
+import { Batcher, MAX_BYTES, type ScriptRunner, weightOfOne } from '../core/scripts.js';
 import { encodeId } from '../core/ids.js';
 import type { NamespaceQuotas } from '../core/quotas.js';
+import { DEPENDENCY_WEIGHT } from '../publish/dependencies.js';
 import type { ScheduleWakeup } from '../timers/schedule-wakeup.js';
 
 /** Lease operations; see lua/commands/extended/settle.lua. */
@@ -20,6 +21,8 @@ export interface LeaseOperation {
   readonly options?: Readonly<Record<string, unknown>>;
   /** A result or new data. */
   readonly bytes?: Buffer | undefined;
+  /** How many dependencies are in the bytes. */
+  readonly dependencies?: number | undefined;
 }
 
 /** Codes of lua/commands/extended/settle.lua. */
@@ -33,6 +36,10 @@ export const SETTLED = {
   refused: 6,
   notLeased: 7,
 } as const;
+/** Not done: its search for cycles needs a script of its own. */
+const ALONE = 8;
+/** No other operation fits into a script beside it. */
+const WEIGHT_ALONE = weightOfOne(1);
 
 /** Result of a lease operation. */
 export interface Settled {
@@ -85,9 +92,17 @@ export class Settler {
   }
 
   /** @throws {QueueError} an error of the store; the operations may have been executed */
-  settle(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
+  async settle(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
     const batches = scriptsOf(operations).map((part) => this.settleBatch(namespace, part));
-    return Promise.all(batches).then((all) => all.flat());
+    const settled = (await Promise.all(batches)).flat();
+    if (settled.every(({ code }) => code !== ALONE)) return settled;
+    const again = settled.map((one, i) => {
+      const operation = operations[i];
+      return operation && one.code === ALONE
+        ? this.settleBatch(namespace, [operation], WEIGHT_ALONE)
+        : Promise.resolve([one]);
+    });
+    return (await Promise.all(again)).flat();
   }
 
   /**
@@ -119,8 +134,11 @@ export class Settler {
     if (errors.length > 0) throw errors[0];
   }
 
-  private settleBatch(namespace: string, operations: readonly LeaseOperation[]): Promise<Settled[]> {
-    const weight = operations.reduce((sum, { bytes }) => sum + OPERATION_BYTES + (bytes?.length ?? 0), 0);
+  private settleBatch(
+    namespace: string,
+    operations: readonly LeaseOperation[],
+    weight = operations.reduce((sum, one) => sum + weightOf(one), 0),
+  ): Promise<Settled[]> {
     return new Promise((resolve, reject) => {
       const most = this.quotas.mostOf(namespace);
       const items = operations.map((operation) => itemOf(operation, most));
@@ -132,11 +150,27 @@ export class Settler {
   }
 }
 
+function weightOf({ bytes, dependencies = 0 }: LeaseOperation): number {
+  return OPERATION_BYTES + (bytes?.length ?? 0) + dependencies * DEPENDENCY_WEIGHT;
+}
+
 /** The operations of each script, in order. */
 function scriptsOf(operations: readonly LeaseOperation[]): (readonly LeaseOperation[])[] {
-  const parts: (readonly LeaseOperation[])[] = [];
-  for (let i = 0; i < operations.length; i += OPERATIONS_PER_SCRIPT) {
-    parts.push(operations.slice(i, i + OPERATIONS_PER_SCRIPT));
+  const parts: LeaseOperation[][] = [];
+  let part: LeaseOperation[] = [];
+  let weight = 0;
+  for (const operation of operations) {
+    const more = weightOf(operation);
+    const isFull =
+      part.length >= OPERATIONS_PER_SCRIPT ||
+      /* guard: settle-weighs-each-script */ weight + more > MAX_BYTES;
+    if (parts.length === 0 || isFull) {
+      part = [];
+      parts.push(part);
+      weight = 0;
+    }
+    part.push(operation);
+    weight += more;
   }
   return parts;
 }
