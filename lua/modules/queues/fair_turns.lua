@@ -20,7 +20,7 @@ local function state_of(list)
   if not fair then
     touch(fair_keys.turns_key(list.number))
     local facts = redis.call("HMGET", touch(queue_key("i", list.number)), "served_turn", "common_turn")
-    fair = { number = list.number, served = tonumber(facts[1] or 0), keys = {}, directories = {}, paused = {} }
+    fair = { number = list.number, served = tonumber(facts[1] or 0), keys = {}, directories = {}, paused = {}, candidates = {}, cost = 0 }
     local pauses = settings.settings_of(list.number).pauses
     for key in pairs(pauses and pauses.f or {}) do
       fair.paused[fair_keys.list_name_of(key)] = true
@@ -32,14 +32,14 @@ local function state_of(list)
   return fair
 end
 
--- The types of jobs in lists of fair keys, but some.
+-- The types of jobs in lists of fair keys, but some: a list, and each as a key.
 function types_but(list, without)
   local types = list.fair_types
   if not types then
     types = {}
     for _, type in ipairs(redis.call("SMEMBERS", touch(fair_keys.types_key(list.number)))) do
       if not without[type] then
-        types[#types + 1] = type
+        types[#types + 1], types[type] = type, true
       end
     end
     list.fair_types = types
@@ -53,29 +53,52 @@ local function is_there(id)
   return job == nil or job and job.state == READY and not job.is_gone
 end
 
+-- A list that is opened costs an eighth of an entry, a type that is passed an eighth of that.
+local LIST_COST, TYPE_COST = 1 / 8, 1 / 64
+
+-- The reader of the list of a key with all its jobs, type = false, or with those of a type; and its head; nil = it has none.
+local function reader_of_type(fair, key, wanted, type)
+  local reader = key.readers[type]
+  if not reader then
+    reader = zset_reader.open_reader(fair_keys.fair_list_key(fair.number, key.name, type))
+    key.readers[type] = reader
+    -- guard: fair-lists-of-types-cost
+    fair.cost = fair.cost + LIST_COST
+  end
+  local id, score = zset_reader.read_head(reader, wanted)
+  while id and not is_there(id) do
+    zset_reader.pass_head(reader)
+    id, score = zset_reader.read_head(reader, wanted)
+  end
+  return id and reader, score
+end
+
 -- The reader of the list of a key whose head comes first, of all its jobs or of those of these types.
 local function reader_of_key(fair, key, wanted, types)
   local best, lowest
   for _, type in ipairs(types or { false }) do
-    local reader = key.readers[type] or zset_reader.open_reader(fair_keys.fair_list_key(fair.number, key.name, type))
-    key.readers[type] = reader
-    local id, score = zset_reader.read_head(reader, wanted)
-    while id and not is_there(id) do
-      zset_reader.pass_head(reader)
-      id, score = zset_reader.read_head(reader, wanted)
-    end
-    if id and (not best or score < lowest) then
+    local reader, score = reader_of_type(fair, key, wanted, type)
+    if reader and (not best or score < lowest) then
       best, lowest = reader, score
     end
   end
   return best
 end
 
+-- key.some: a type of which it had a job when this was called last.
 local function has_job(fair, key, wanted, types)
   if key.is_common then
     return not key.is_empty[types or "any"]
+  elseif (not types or types[key.some]) and reader_of_type(fair, key, wanted, types and key.some or false) then
+    return true
   end
-  return reader_of_key(fair, key, wanted, types) ~= nil
+  for _, type in ipairs(types or {}) do
+    if reader_of_type(fair, key, wanted, type) then
+      key.some = type
+      return true
+    end
+  end
+  return false
 end
 
 local function is_before(key, other)
@@ -90,28 +113,62 @@ local function key_of(fair, name, turn, type)
     key.turn = type and tonumber(redis.call("ZSCORE", fair_keys.turns_key(fair.number), name) or nil) or turn
     fair.keys[name], fair.read[#fair.read + 1] = key, key
   end
+  key.some = type
   if type and key.turn > turn then
     add_member(fair_keys.turns_key(fair.number, type), text_of(key.turn), name)
   end
   return key
 end
 
--- The key with the lowest turn that has a job; nil = none has, or this call has read as many as it may. types: as queues/type_order has them. wanted: how
--- many jobs the script may take. Also returns how many keys it has read.
-function lowest_turn(list, wanted, types, most)
-  local fair, best, read = state_of(list), nil, 0
-  for _, key in ipairs(fair.read) do
-    if is_before(key, best) and has_job(fair, key, wanted, types) then
-      best = key
+-- Whole entries that lists and types have cost since the last call.
+local function cost_so_far(fair)
+  local cost = math.floor(fair.cost)
+  fair.cost = fair.cost - cost
+  return cost
+end
+
+-- The keys that this script has read, but for those that have no job of these types any more. Requests for the same types have the same table.
+local function candidates_of(fair, types)
+  local candidates = fair.candidates[types or "any"]
+  if not candidates then
+    candidates = { read = 0 }
+    fair.candidates[types or "any"] = candidates
+  end
+  for n = candidates.read + 1, #fair.read do
+    candidates[#candidates + 1] = fair.read[n]
+  end
+  candidates.read = #fair.read
+  return candidates
+end
+
+-- Of those, the one with the lowest turn.
+local function lowest_candidate(fair, wanted, types)
+  local candidates, kept, best = candidates_of(fair, types), 0, nil
+  for n = 1, #candidates do
+    local key = candidates[n]
+    local is_lower = is_before(key, best)
+    candidates[n] = nil
+    if not is_lower or has_job(fair, key, wanted, types) then
+      kept = kept + 1
+      candidates[kept], best = key, is_lower and key or best
     end
   end
+  return best
+end
+
+-- The key with the lowest turn that has a job; nil = none has, or this call has read as many as it may. types: as queues/type_order has them. wanted: how
+-- many jobs the script may take. Also returns how many entries the call has cost.
+function lowest_turn(list, wanted, types, most)
+  local fair, read = state_of(list), 0
+  local best = lowest_candidate(fair, wanted, types)
+  fair.cost = fair.cost + (types and #types * TYPE_COST or 0)
   for _, type in ipairs(types or { false }) do
     local directory = fair.directories[type] or zset_reader.open_reader(fair_keys.turns_key(list.number, type or nil))
     fair.directories[type] = directory
     local name, turn = zset_reader.read_head(directory, wanted)
     while name and (not best or turn < best.turn or turn == best.turn and ranks.is_behind(best.name, name)) do
       if read >= most then
-        return nil, read
+        return nil, read + cost_so_far(fair)
       end
       zset_reader.pass_head(directory)
       read = read + 1
@@ -122,7 +179,7 @@ function lowest_turn(list, wanted, types, most)
       name, turn = zset_reader.read_head(directory, wanted)
     end
   end
-  return best, read
+  return best, read + cost_so_far(fair)
 end
 
 -- The next job of a key but the common one.

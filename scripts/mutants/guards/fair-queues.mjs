@@ -14,6 +14,13 @@ export const FAIR_QUEUES = [
     test: 'a fair queue › serves fair keys in turns, whatever their backlogs',
   },
   {
+    id: 'fair-lists-of-types-cost',
+    name: 'fair queues: a script opens a bounded number of lists of types',
+    off: 'remove',
+    spec: 'test/engine/fair-types.spec.ts',
+    test: 'a fair queue that is leased by many types › takes so many lists of types for one job into account, and gives all jobs in the end',
+  },
+  {
     id: 'idle-key-gets-no-credit',
     name: 'fair queues: a key that had no jobs starts at the turn that was served last',
     off: '0',
