@@ -22,6 +22,13 @@ export function readForm(contentType: string | undefined, body: unknown): Fields
   return fields;
 }
 
+/** The names that a form has more than once. */
+export function repeatedIn(contentType: string | undefined, body: unknown): string[] {
+  if (!isForm(contentType) || typeof body !== 'string') return [];
+  const names = [...new URLSearchParams(body).keys()];
+  return names.filter((name, i) => names.indexOf(name) < i);
+}
+
 /** Calls whose body is JSON: they read nothing else but the pool. All others read a form, or the query. */
 const [LIMIT, QUOTAS] = [/\/limit$/, /\/quotas$/];
 
@@ -53,11 +60,16 @@ export function fieldsReadBy(
 /**
  * Reads a limit's JSON.
  *
- * @throws {QueueError} `invalid_argument`: not an object of integers
+ * @throws {QueueError} `invalid_argument`: not an object of integers, or one with other fields
  */
 export function readLimit(body: unknown): LimiterDto {
   const form = parse(typeof body === 'string' ? body : '');
-  const { interval, read, write } = form;
+  const { interval, read, write, ...others } = form;
+  const [unknown] = Object.keys(others);
+  if (/* guard: limit-fields-are-known */ unknown !== undefined) {
+    const rule = `the field ${unknown.slice(0, 40)} is unknown; known: read, write, interval`;
+    throw new QueueError('invalid_argument', `invalid limiter: ${rule}`);
+  }
   return new LimiterDto(wholeNumber(interval), wholeNumber(read), wholeNumber(write));
 }
 

@@ -44,6 +44,9 @@ export class PurgePipe implements PipeTransform<Fields, PurgeQuery> {
   }
 }
 
+/** lmstfy's answer has only the limiter. */
+const NO_LIMIT = 'read or write should be > 0';
+
 /** Whether to enable the access log. @throws {QueueError} `invalid_argument` */
 @Injectable()
 export class AccessLogPipe implements PipeTransform<string | undefined, boolean> {
@@ -54,7 +57,7 @@ export class AccessLogPipe implements PipeTransform<string | undefined, boolean>
 }
 
 /**
- * Reads a limit's JSON. A limit with neither reads nor writes is rejected with its own body, as in lmstfy.
+ * Reads a limit's JSON. A limit with neither reads nor writes is rejected with its own body, as in lmstfy, and an error.
  *
  * @throws {QueueError} `invalid_argument`
  */
@@ -63,7 +66,7 @@ export class LimiterPipe implements PipeTransform<unknown, LimiterDto> {
   transform(body: unknown): LimiterDto {
     const limiter = readLimit(body);
     if (limiter.read === 0 && limiter.write === 0)
-      throw new AdminException(HttpStatus.BAD_REQUEST, { limiter });
+      throw new AdminException(HttpStatus.BAD_REQUEST, { error: NO_LIMIT, limiter });
     if (limiter.interval === 0) throw new QueueError('invalid_argument', 'interval should be > 0');
     return limiter;
   }

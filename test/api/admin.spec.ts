@@ -215,6 +215,44 @@ describe('admin calls about tokens', () => {
         expect(formed).toMatchObject({ status: 201, body: { token: `other:${'f'.repeat(20)}` } });
       });
 
+      it.each([
+        [
+          'verb=consume',
+          'the parameter verb is unknown; known: description, token, pool, verbs, queues, expires',
+        ],
+        ['queue=a', 'the parameter queue is unknown'],
+        ['expire=1h', 'the parameter expire is unknown'],
+        ['verbs=consume&verbs=publish', 'the parameter verbs may be given once'],
+      ])('are not created, in a query or a form, with %s', async (restriction, error) => {
+        const text = `description=d&${restriction}`;
+        const refused = { status: 400, body: { error: expect.stringContaining(error) as unknown } };
+        expect(await call('POST', `/token/${namespace}?${text}`)).toMatchObject(refused);
+        const body = new URLSearchParams(text);
+        expect(await call('POST', `/token/${namespace}`, { body })).toMatchObject(refused);
+        expect((await call('GET', `/token/${namespace}`)).body).toEqual({ tokens: {} });
+      });
+
+      it.each(['queues=a;b', 'verbs=consume%zz'])(
+        'are not created with %s, which is not readable',
+        async (part) => {
+          const made = await call('POST', `/token/${namespace}?description=d&${part}`);
+          expect(made).toMatchObject({
+            status: 400,
+            body: { error: expect.stringContaining('cannot be read') as unknown },
+          });
+        },
+      );
+
+      it('are not rotated with a misspelt parameter', async () => {
+        const token = await newToken();
+        const rotated = await call('POST', `/token/${namespace}/${token}/rotate?expire=1h`);
+        expect(rotated).toMatchObject({
+          status: 400,
+          body: { error: 'the parameter expire is unknown; known: token, grace, expires' },
+        });
+        expect((await call('GET', `/token/${namespace}`)).body).toEqual({ tokens: { [token]: 'd' } });
+      });
+
       it("are created, listed and deleted as by lmstfy's token-cli", async () => {
         // As it sends them: an empty pool for the default one, and a form without a token if none is given.
         const pool = '?pool=';
@@ -375,10 +413,18 @@ describe('admin calls about tokens', () => {
         ['{bad', { error: 'invalid limiter' }],
         ['', { error: 'invalid limiter' }],
         ['{"read":"1","write":1,"interval":3}', { error: 'invalid limiter' }],
-        ['{}', { limiter: { interval: 0, read: 0, write: 0 } }],
+        ['{}', { error: 'read or write should be > 0', limiter: { interval: 0, read: 0, write: 0 } }],
         ['{"read":0,"write":0,"interval":10}', { limiter: { interval: 10, read: 0, write: 0 } }],
         ['{"read":1,"write":1}', { error: 'interval should be > 0' }],
         ['{"read":1,"write":1,"interval":-3}', { error: 'limiter interval should be > 0' }],
+        [
+          '{"read":-5,"write":3,"interval":60}',
+          { error: 'the read and write of limiter should be >= 0; 0 = no limit' },
+        ],
+        [
+          '{"read":1,"writes":3,"interval":60}',
+          { error: 'invalid limiter: the field writes is unknown; known: read, write, interval' },
+        ],
         [
           '{"read":-1,"write":-1,"interval":10}',
           { error: "the read and write of limiter can't be <= 0 at the same time" },

@@ -274,6 +274,27 @@ export const ACCOUNTS = [
     test: 'admin calls about namespaces › whole namespaces › are not purged with %s',
   },
   {
+    id: 'limit-is-not-negative',
+    name: 'admin port: a limit below zero is refused, as it would limit nothing',
+    off: 'remove',
+    spec: ADMIN,
+    test: 'admin calls about tokens › tokens and limits on the admin port › limits › are refused: %s',
+  },
+  {
+    id: 'limit-fields-are-known',
+    name: 'admin port: a limit with a misspelt field is refused',
+    off: 'false',
+    spec: ADMIN,
+    test: 'admin calls about tokens › tokens and limits on the admin port › limits › are refused: %s',
+  },
+  {
+    id: 'token-parameters-once',
+    name: 'admin port: a token is not created with a parameter that comes twice or cannot be read',
+    off: 'remove',
+    spec: ADMIN,
+    test: 'admin calls about tokens › tokens and limits on the admin port › tokens › are not created, in a query or a form, with %s',
+  },
+  {
     id: 'listed-token-is-usable',
     name: 'admin port: a token is listed as it must be sent',
     off: { with: 'record.token' },

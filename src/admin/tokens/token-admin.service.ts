@@ -139,6 +139,9 @@ function checkLimit({ read, write, intervalS }: Limit): void {
   if (read <= 0 && write <= 0) {
     throw invalid("the read and write of limiter can't be <= 0 at the same time");
   }
+  // A negative number would be no limit at all, which is written as 0.
+  // guard: limit-is-not-negative
+  if (read < 0 || write < 0) throw invalid('the read and write of limiter should be >= 0; 0 = no limit');
 }
 
 function invalid(message: string): QueueError {

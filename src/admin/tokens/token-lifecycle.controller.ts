@@ -22,7 +22,8 @@ export class TokenLifecycleController {
   async rotate(
     @Account() account: string | undefined,
     @Param() { namespace, token: text }: TokenParams,
-    @FormOrQuery() { token: chosen, grace, expires }: RotateTokenDto,
+    @FormOrQuery(['token', 'grace', 'expires'])
+    { token: chosen, grace, expires }: RotateTokenDto,
   ): Promise<{ token: string }> {
     return { token: await this.tokens.rotate(account, { namespace, text, chosen, grace, expires }) };
   }

@@ -41,7 +41,8 @@ export class TokensController {
   async create(
     @Account() account: string | undefined,
     @Param('namespace') namespace: string,
-    @FormOrQuery() { description = '', token: chosen, pool, verbs, queues, expires }: NewTokenDto,
+    @FormOrQuery(['description', 'token', 'pool', 'verbs', 'queues', 'expires'])
+    { description = '', token: chosen, pool, verbs, queues, expires }: NewTokenDto,
   ): Promise<{ token: string }> {
     const request = { namespace, description, chosen, pool, verbs, queues, expires };
     return { token: await this.tokens.create(account, request) };

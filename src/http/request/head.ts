@@ -8,7 +8,7 @@ export type Query = Readonly<Record<string, string>> & {
 };
 
 const UNREADABLE = 'cannot be read: write a semicolon as %3B, and a percent sign as %25';
-const TWICE = 'may be given once; a list has its values separated by commas';
+export const TWICE = 'may be given once; a list has its values separated by commas';
 const NOTHING: ReadonlyMap<string, string> = new Map();
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /** The query of a URL without one. */
