@@ -54,6 +54,13 @@ describe('an explanation', () => {
     expect((await ofJob(id)).cause).not.toBe('scheduled');
   });
 
+  it('promises no due time to a job that expires before', async () => {
+    const { id } = await publish({ queue: fresh(), type: 'a', ttl_ms: 20_000 });
+    await call('PATCH', `jobs/${id}`, { delay_ms: 50_000 });
+    expect(await find(id)).toMatchObject({ state: 'scheduled', due_at: null });
+    expect(await ofJob(id)).toMatchObject({ cause: 'scheduled', next_at: null, facts: { due_at: null } });
+  });
+
   it('says which attempt failed, and when the next one is due', async () => {
     const queue = fresh();
     await publish({ queue, tries: 3, retry: { kind: 'fixed', delay_ms: HOUR_MS } });

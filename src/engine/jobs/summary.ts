@@ -61,8 +61,13 @@ export function summaryOf({ id, header, queue, score, field }: StoredFacts, nowM
     // Before the first lease, the number in the header is only the start of the numbering.
     lease: attempts > 0 ? lease : 0,
     publishedAtMs: timeOrNull(number('put') || Math.min(publishedAtMs(id, header, nowMs), nowMs)),
-    // A simple job that expires before it is due has its expiry there.
-    dueAtMs: state === 'scheduled' && /* guard: expiry-is-no-due-time */ when !== expires ? when : null,
+    // A job that expires before it is due never becomes due; a simple one has its expiry there.
+    dueAtMs:
+      state === 'scheduled' &&
+      when !== null &&
+      /* guard: expiry-is-no-due-time */ (expires === 0 || when < expires)
+        ? when
+        : null,
     expiresAtMs: timeOrNull(expires),
     leaseEndsAtMs: state === 'leased' ? when : null,
     // The score of a cancelled job is below zero.
