@@ -699,7 +699,13 @@ describe('the native API, lists', () => {
         expect([path, status]).toEqual([path, 400]);
         expect(json).toMatchObject({ code: 'invalid_argument' });
       }
-      for (const path of ['stats?queue=mail%', 'queues/mail?x;y', 'queues/mail?x=%zz'])
+      for (const path of [
+        'stats?queue=mail%',
+        'queues/mail?x;y',
+        'queues/mail?x=%zz',
+        'jobs?tag=%ff',
+        'jobs?state=dead&state=%ff',
+      ])
         expect((await call('GET', path)).json).toMatchObject({ code: 'invalid_argument' });
     });
 

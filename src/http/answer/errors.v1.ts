@@ -52,7 +52,8 @@ const NOT_REPLICATED =
 const UNAVAILABLE =
   'Redis did not answer in time, and the call may have taken effect: repeat it after Retry-After; a publish with an Idempotency-Key is stored once';
 const SHUTTING_DOWN = 'the server is shutting down: repeat the request on a new connection';
-const UNREADABLE = 'the path cannot be decoded: in it, a % must have two hexadecimal digits behind it';
+const UNREADABLE =
+  'the path cannot be decoded: a % needs two hexadecimal digits behind it, and the bytes must be UTF-8';
 const PATHS = 'Paths begin with /v1/:namespace/, and /docs lists them';
 const INTERNAL = 'internal error, a bug of the server: report it with the X-Request-Id of this answer';
 

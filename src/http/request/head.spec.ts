@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { parseQuery, sentToken, wholeInt64, wholeNumber } from './head.js';
+import { leftOutOf, parseQuery, sentToken, wholeInt64, wholeNumber } from './head.js';
 
 describe('parseQuery', () => {
   it.each([
@@ -17,6 +17,18 @@ describe('parseQuery', () => {
     ['__proto__=1', JSON.parse('{"__proto__":"1"}') as object],
   ])('reads the query %j', (text, query) => {
     expect(JSON.stringify(parseQuery(text))).toBe(JSON.stringify(query));
+  });
+});
+
+describe('leftOutOf', () => {
+  it.each([
+    ['a=%ff', ['a=%ff']],
+    ['%ff=1', ['%ff=1']],
+    ['a=1&a=%c3%28', ['a=%c3%28', 'a']],
+    ['a=%EF%BF%BD', []],
+    ['a=%c3%bc', []],
+  ])('has what is not UTF-8 in the query %s', (text, parts) => {
+    expect([...leftOutOf(parseQuery(text)).keys()]).toEqual(parts);
   });
 });
 

@@ -9,14 +9,17 @@ export type Query = Readonly<Record<string, string>> & {
 
 const UNREADABLE = 'cannot be read: write a semicolon as %3B, and a percent sign as %25';
 export const TWICE = 'may be given once; a list has its values separated by commas';
+const NOT_UTF8 = 'must be UTF-8, percent-encoded';
 const NOTHING: ReadonlyMap<string, string> = new Map();
+/** Stands for a name or a value that is not UTF-8. */
+const NOT_TEXT = '\u{fffd}';
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /** The query of a URL without one. */
 export const NO_QUERY: Query = Object.freeze(Object.create(null) as Query);
 
 /**
  * Parses a query string like lmstfy's HTTP library: the first of repeated names wins, `+` is a blank, and parts with a
- * semicolon or an invalid escape are ignored. `leftOutOf` has what is ignored.
+ * semicolon or an invalid escape are ignored. `leftOutOf` has what is ignored, and what is not UTF-8.
  */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY;
@@ -30,13 +33,17 @@ export function parseQuery(text: string): Query {
     const name = decoded(equals === -1 ? part : part.slice(0, equals));
     const value = equals === -1 ? '' : decoded(part.slice(equals + 1));
     if (part.includes(';') || name === undefined || value === undefined) leaveOut(part, UNREADABLE);
-    else if (query[name] === undefined) query[name] = value;
-    else leaveOut(name, TWICE);
+    else {
+      const isRead = (name !== NOT_TEXT && value !== NOT_TEXT) || isUtf8(part);
+      if (!isRead) leaveOut(part, NOT_UTF8);
+      if (query[name] === undefined) query[name] = value;
+      else leaveOut(name, TWICE);
+    }
   }
   return query;
 }
 
-/** What `parseQuery` has ignored, and why: parts of the text, and names that came again. */
+/** What `parseQuery` could not read or has ignored, and why: parts of the text, and names that came again. */
 export function leftOutOf(query: Query): ReadonlyMap<string, string> {
   return query[LEFT_OUT] ?? NOTHING;
 }
@@ -46,6 +53,16 @@ export function valuesOf(text: string, name: string): string[] {
   return text.split('&').flatMap((part) => parseQuery(part)[name] ?? []);
 }
 
+/** False if the escaped bytes are not UTF-8; the escapes are valid. */
+function isUtf8(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function decoded(text: string): string | undefined {
   const blanks = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!blanks.includes('%')) return blanks;
@@ -53,7 +70,7 @@ function decoded(text: string): string | undefined {
     return decodeURIComponent(blanks);
   } catch {
     // Escaped bytes that are not UTF-8 are legal there, but none of our names and numbers has any.
-    return BROKEN_ESCAPE.test(blanks) ? undefined : '\u{fffd}';
+    return BROKEN_ESCAPE.test(blanks) ? undefined : NOT_TEXT;
   }
 }
 
