@@ -470,7 +470,7 @@ describe('an explanation', () => {
         count: 4,
       });
       expect(jobs.map(({ id }) => id)).toEqual(ids);
-      expect(facts.map((one) => one?.['jobs_in_front'])).toEqual([0, 1, 2, 3]);
+      expect(facts.map((one) => one['jobs_in_front'])).toEqual([0, 1, 2, 3]);
     },
   );
 

@@ -192,7 +192,7 @@ for i = FIRST_ITEM, #ARGV, ITEM_SIZE do
     end
   until item.found == before or share > 1
   reply[at] = item.found == 0 and (is_again or next_job.looked >= next_job.LOOK_LIMIT or not has_room()) and -1 or item.found
-  has_too_few = least > 1 and item.found > 0 and item.found < least and --[[ guard: full-answer-does-not-linger ]] has_room()
+  has_too_few = least > 1 and item.found > 0 and item.found < least and next_job.looked < next_job.LOOK_LIMIT and --[[ guard: full-answer-does-not-linger ]] has_room()
   if (reply[at] == 0 or --[[ guard: lingering-request-registers ]] has_too_few) and ARGV[i + 3] ~= "0" then
     if item.types then
       flag_types(unserved, requested, item.types)

@@ -3,7 +3,7 @@
 --- @requires core/call, core/header, core/plan, extended/jobs, extended/indexes, extended/timeline, extended/unique_keys, limits/slots
 --- @requires queues/registry, queues/publish_order, queues/type_keys, queues/type_lists, queues/fair_lists
 --- @requires limits/at_ready, limits/retention, operations/undo_records, extended/readers
---- @exports leave, go, set_ready, return_job, hold_again, release_holds, vanish, vanish_kept, conclude, revoke, remove
+--- @exports leave, go, set_ready, return_job, stay_stalled, hold_again, release_holds, vanish, vanish_kept, conclude, revoke, remove
 
 -- A timer runs soon for the jobs that depend on this one (timers/dependents). outcome: the event of its end, "cascaded" = cancel them too,
 -- "revived" = the job was put back.
@@ -122,10 +122,15 @@ function return_job(job, at, what, facts)
   end
 end
 
+-- Of a job that waits in another place from now on: a stalled one stays with its worker, but not one that this script takes from it.
+function stay_stalled(job)
+  job.is_stalled = job.is_stalled or --[[ guard: job-given-back-leaves-its-worker ]] not (job.was and job.was.state == LEASED)
+end
+
 -- Holds a job that was ready, before all others of its key and its priority.
 function hold_again(job)
   leave(job)
-  job.is_stalled = true
+  stay_stalled(job)
   at_ready.join_held(job, true)
   go(job, HELD, publish_order.published_at(job))
 end

@@ -54,8 +54,8 @@ local function call(job)
   moves.leave(job)
   -- guard: called-job-has-slot
   concurrency_keys.take_slot(job, concurrency_keys.READY_SLOT)
-  -- Also a stalled job of its worker waits in another place only; one that this script took from its worker does not.
-  job.is_stalled, calls_left = job.is_stalled or --[[ guard: job-given-back-leaves-its-worker ]] not (job.was and job.was.state == LEASED), calls_left - 1
+  moves.stay_stalled(job)
+  calls_left = calls_left - 1
   if --[[ guard: called-job-comes-in-its-order ]] not is_first then
     job.stand = publish_order.rank_of(job, job.priority, job.x.type)
     jobs.put(job, "aside", job.priority == 0 and "1" or nil)

@@ -281,13 +281,6 @@ export const ACCOUNTS = [
     test: 'admin calls about tokens › tokens and limits on the admin port › limits › are refused: %s',
   },
   {
-    id: 'limit-fields-are-known',
-    name: 'admin port: a limit with a misspelt field is refused',
-    off: 'false',
-    spec: ADMIN,
-    test: 'admin calls about tokens › tokens and limits on the admin port › limits › are refused: %s',
-  },
-  {
     id: 'token-parameters-once',
     name: 'admin port: a token is not created with a parameter that comes twice or cannot be read',
     off: 'remove',
