@@ -105,7 +105,7 @@ func TestErrorsAreOneLineWithWhatHappenedWhereAndWhatToDo(t *testing.T) {
 		{"a proxy without a server", pumphouse.Config{URL: answering(t, httpAnswer(502, "<h1>Bad\n gateway</h1>"))}, "http_502", `502 from POST .*: "Bad gateway"\. The proxy .* later`},
 		{"a page in place of an answer", pumphouse.Config{URL: answering(t, httpAnswer(200, page))}, "invalid_response", "200 from POST " + foreign + `"404 not here"\. Check .*`},
 		{"a redirect", pumphouse.Config{URL: answering(t, httpAnswer(301, "", "Location: https://queue.example.com/"))}, "http_301", "301 from POST .* leads to https://queue.example.com/. The client follows no redirect: .*"},
-		{"a wrong token", pumphouse.Config{Token: "wrong"}, "token_invalid", `.+ \(401 from POST .*` + place + `\). .*pumphouse token create ` + namespace},
+		{"a wrong token", pumphouse.Config{Token: "wrong"}, "token_invalid", `.+ \(401 from POST .*` + place + `\). .*pumphouse token create ` + namespace + ` -d 'what it is for'`},
 		{"a wrong path", pumphouse.Config{URL: url + "/v1"}, "not_found", `.+ \(404 from POST .*/v1/v1/.*\). The URL of the client ends before /v1`},
 		{"refused fields", pumphouse.Config{}, "invalid_argument", `(Queue [^;]+; Tries must [^;]+|Tries must [^;]+; Queue [^;]+) \(400 from POST .*` + place + `\)`},
 	} {

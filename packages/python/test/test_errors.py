@@ -135,9 +135,9 @@ class Texts(unittest.TestCase):
             self.check("http_301", pattern, url=url)
 
     def test_says_how_to_get_a_token_for_a_wrong_one(self) -> None:
-        pattern = rf".+ \(401 from POST .*{PLACE}\). .*pumphouse token create {os.environ['PUMPHOUSE_NAMESPACE']}"
+        pattern = rf".+ \(401 from POST .*{PLACE}\). .*pumphouse token create {os.environ['PUMPHOUSE_NAMESPACE']} -d 'what it is for'"
         self.check("token_invalid", pattern, token="wrong")
-        self.check("token_invalid", r".* pumphouse token create other", namespace="other")
+        self.check("token_invalid", r".* pumphouse token create other -d 'what it is for'", namespace="other")
 
     def test_names_each_refused_field_once_with_its_rule(self) -> None:
         self.job = NewJob("no name", priority=200, tries=0)
