@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Command } from 'ioredis';
 import type { Keys } from './keys.js';
+import { parseInfo } from './parse-info.js';
 import { isRedirection } from './cluster/command.js';
 import { type Arg, flatten, replyOf, type Script } from './scripts/script.js';
 import { beginRun } from './scripts/simple.js';
@@ -26,8 +27,8 @@ const KEYS = 8;
 export class LeaseFloor {
   private floor = 0;
   private beganMs = 0;
-  /** By its key: when each run began. Of a Cluster each node has one. */
-  private readonly runs = new Map<string, number>();
+  /** By its key: the history of each run, and when it began. Of a Cluster each node has one. */
+  private readonly runs = new Map<string, { readonly history: string; readonly beganMs: number }>();
   private argument: Buffer | '' = '';
   /** By history: the floor that the record of its run has. */
   private readonly recorded = new Map<string, number>();
@@ -78,17 +79,17 @@ export class LeaseFloor {
    *
    * @param send to a Redis that was admitted
    * @param nowMs its time, Unix ms
-   * @param facts of INFO, if it is a node
    */
-  async renew(send: Send, nowMs: number, facts?: ReadonlyMap<string, string>): Promise<void> {
-    const history = facts ? historyOf(facts) : this.current;
-    const recorded = this.recorded.get(history);
-    if (recorded === undefined) return;
+  async renew(send: Send, nowMs: number, isNode: boolean): Promise<void> {
+    const isBehind = nowMs < this.beganMs;
     // guard: nodes-record-the-floor-that-is-used
-    const isRecorded = facts === undefined || recorded >= this.floor;
+    const lacks = isNode && [...this.recorded.values()].some((floor) => floor < this.floor);
     // guard: clock-is-compared-with-the-run
-    if (nowMs >= this.beganMs && isRecorded) return;
-    const keys = facts ? await runKeysOfNode(send, this.keys) : [this.keys.run];
+    if (!isBehind && !lacks) return;
+    const history = isNode ? historyOf(parseInfo(String(await send('INFO')))) : this.current;
+    const recorded = this.recorded.get(history);
+    if (recorded === undefined || (!isBehind && recorded >= this.floor)) return;
+    const keys = isNode ? await runKeysOfNode(send, this.keys) : [this.keys.run];
     if (keys.length > 0) await this.begin(send, keys, history);
   }
 
@@ -108,9 +109,13 @@ export class LeaseFloor {
       throw error;
     }
     const { floor, beganMs } = replyOf(beginRun, reply);
+    this.recorded.delete(this.runs.get(key)?.history ?? '');
     this.recorded.set(history, floor);
-    this.runs.set(key, beganMs);
-    return this.use(Math.max(this.floor, floor), Math.max(...this.runs.values()));
+    this.runs.set(key, { history, beganMs });
+    return this.use(
+      Math.max(this.floor, floor),
+      Math.max(...[...this.runs.values()].map((run) => run.beganMs)),
+    );
   }
 
   private use(floor: number, beganMs: number): boolean {

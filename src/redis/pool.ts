@@ -536,7 +536,7 @@ export class RedisPool {
     const nowMs = seconds * 1_000 + Math.floor(micros / 1_000);
     this.clock.sample(sentMs, performance.now(), nowMs);
     const send: Send = (command, ...args) => this.read(String(command), ...args);
-    await this.floor.renew(send, nowMs);
+    await this.floor.renew(send, nowMs, false);
     await this.losses.probe(send);
     await this.wakeups?.probe().catch((error: unknown) => {
       // With a disk that cannot be written, Redis rejects even PING: it is alive, and reads work.

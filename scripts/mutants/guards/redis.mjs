@@ -95,7 +95,7 @@ export const REDIS = [
   {
     id: 'nodes-record-the-floor-that-is-used',
     name: 'restored node of a Cluster: its record has the floor of other nodes that is used there',
-    off: { replace: 'const isRecorded = true;' },
+    off: { replace: 'const lacks = false;' },
     spec: RESTORED,
     test: 'a node of a Cluster that is restored from an older file › grants no lease number twice that a server had from the higher floor of another node',
   },

@@ -80,7 +80,7 @@ export class ClusterNodes {
       this.clock.sample(sentMs, performance.now(), nowMs);
       const facts = parseInfo(String(await this.calls.attempt(() => node.call('INFO', 'replication'))));
       if (!this.floor.knows(facts)) throw new Error(`the data of ${owner} has another history`);
-      await this.floor.renew(this.calls.over(node), nowMs, facts);
+      await this.floor.renew(this.calls.over(node), nowMs, true);
       await this.losses.probe(this.calls.over(node), owner);
     } catch (error) {
       /* guard: silent-node-is-disconnected-alone */ /* guard: silent-node-is-disconnected */ node.disconnect();

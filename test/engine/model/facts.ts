@@ -35,6 +35,10 @@ export function seenOf(job: JobDetails) {
   };
 }
 
+/** A job that expires before it is due has no due time. */
+const expiresFirst = ({ expiresMs, atMs }: { expiresMs: number; atMs: number }): boolean =>
+  expiresMs > 0 && expiresMs <= atMs;
+
 /** The facts of a job in the model, in the engine's form. */
 export function knownOf(space: Space, id: string): Facts {
   const { state, needs, failed, ...job } = space.get(id);
@@ -53,7 +57,7 @@ export function knownOf(space: Space, id: string): Facts {
     crashes: job.crashes,
     failures: job.failures,
     group: job.group,
-    dueAtMs: state === 'scheduled' ? shownDueMs(space.get(id)) : null,
+    dueAtMs: state === 'scheduled' && !expiresFirst(space.get(id)) ? shownDueMs(space.get(id)) : null,
     leaseEndsAtMs: state === 'leased' ? job.atMs : null,
     expiresAtMs: job.expiresMs === 0 ? null : job.expiresMs,
     cancelRequested: job.revokedAtMs > 0,
