@@ -1,3 +1,5 @@
+import { isDecodable } from './percent-encoding.js';
+
 /** What is wrong with the URL of a Redis, without quoting the URL; null if nothing. */
 export function redisUrlProblem(value: unknown): string | null {
   const expected = 'must be redis://[user:password@]host[:port][/db] or rediss://…';
@@ -8,14 +10,5 @@ export function redisUrlProblem(value: unknown): string | null {
   }
   if (url.search !== '' || url.hash !== '') return `${expected}, without ? or #`;
   if (!/^\/?(?:\d{1,5})?$/.test(url.pathname)) return `${expected}; db is a number`;
-  return hasBrokenEscape(url.username + url.password) ? `${expected}; a %xx in it is broken` : null;
-}
-
-function hasBrokenEscape(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return false;
-  } catch {
-    return true;
-  }
+  return isDecodable(url.username + url.password) ? null : `${expected}; a %xx in it is broken`;
 }

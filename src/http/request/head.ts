@@ -1,3 +1,4 @@
+import { isDecodable } from '../../domain/percent-encoding.js';
 import type { IncomingMessage } from 'node:http';
 
 const LEFT_OUT = Symbol('left out');
@@ -34,7 +35,7 @@ export function parseQuery(text: string): Query {
     const value = equals === -1 ? '' : decoded(part.slice(equals + 1));
     if (part.includes(';') || name === undefined || value === undefined) leaveOut(part, UNREADABLE);
     else {
-      const isRead = (name !== NOT_TEXT && value !== NOT_TEXT) || isUtf8(part);
+      const isRead = (name !== NOT_TEXT && value !== NOT_TEXT) || isDecodable(part);
       if (!isRead) leaveOut(part, NOT_UTF8);
       if (query[name] === undefined) query[name] = value;
       else leaveOut(name, TWICE);
@@ -51,16 +52,6 @@ export function leftOutOf(query: Query): ReadonlyMap<string, string> {
 /** All values of a name in a query string, in order, parsed like `parseQuery`. */
 export function valuesOf(text: string, name: string): string[] {
   return text.split('&').flatMap((part) => parseQuery(part)[name] ?? []);
-}
-
-/** False if the escaped bytes are not UTF-8; the escapes are valid. */
-function isUtf8(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function decoded(text: string): string | undefined {
